@@ -8,7 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/labels/natural_order.hpp"
 
-// `rows_` has for each place (LabelList::place_of) the label, and 0, or 1 if the label is not one
+// `rows_` has for each place the label, and 0, or 1 if the label is not one
 // that this file may have, which is an error when a file has it.
 
 namespace shale {
@@ -38,6 +38,9 @@ std::string_view folder_of_member(std::string_view path) {
 
 std::string_view name_of_member(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// What it is looked up by.
+std::string text_of_place(const LabelPlace& place) { return place.folder + '/' + place.name; }
+
 // Nullopt: labels are numbers.
 std::optional<ClassTable> table_of(const FolderRequest& request, const LabelList& labels) {
   if (!request.classes.from.empty())
@@ -66,12 +69,13 @@ void StreamLabels::index_rows() {
   const LabelJoin of_row = join();
   while (const std::optional<LabelList::Row> row = labels_.next()) {
     request_.stop_if_asked();
-    for (const std::string* text : {&row->place, &row->text}) {
+    for (const std::string* text : {&row->place.folder, &row->place.name, &row->text}) {
       digest.update(bytes_of(std::uint64_t{text->size()}));
       digest.update(as_bytes(*text));
     }
     const std::optional<std::int64_t> label = label_if_any(of_row, *row);
-    rows_.add(row->place, static_cast<std::uint64_t>(label.value_or(0)), label ? 0 : 1);
+    rows_.add(text_of_place(row->place), static_cast<std::uint64_t>(label.value_or(0)),
+              label ? 0 : 1);
   }
   labels_.rewind();
   rows_.finish(request_.stop_if_asked);
@@ -94,7 +98,7 @@ LabelJoin StreamLabels::join() {
 std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::uint64_t bytes) {
   const std::string_view folder = folder_of_member(path), name = name_of_member(path);
   found_.add(folder, {.directory = folder, .name = name, .bytes = bytes});
-  const std::string place = place_of(folder, name);
+  const LabelPlace place = place_of(folder, name);
   const std::optional<std::int64_t> label = find(place);
   if (!label && request_.files.refuses_incomplete)
     throw no_label(join(), {.directory = folder, .name = name, .bytes = bytes});
@@ -103,7 +107,7 @@ std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::u
 
 // Ground truth is for the files in sorted order, which ILSVRC's have in their names; finish()
 // proves it.
-std::string StreamLabels::place_of(std::string_view folder, std::string_view name) const {
+LabelPlace StreamLabels::place_of(std::string_view folder, std::string_view name) const {
   std::uint64_t number = 0;
   if (labels_.match() == KeyMatch::position) {
     const std::optional<std::uint64_t> named = number_in_name(name);
@@ -121,15 +125,15 @@ std::string StreamLabels::place_of(std::string_view folder, std::string_view nam
   return labels_.place_of(folder, name, number);
 }
 
-std::optional<std::int64_t> StreamLabels::find(const std::string& place) {
-  const std::vector<HashedRows::Numbers> rows = rows_.find(place);
+std::optional<std::int64_t> StreamLabels::find(const LabelPlace& place) {
+  const std::vector<HashedRows::Numbers> rows = rows_.find(text_of_place(place));
   if (rows.empty()) return std::nullopt;
   const auto [label, is_wrong] = rows.front();
   return is_wrong == 0 ? static_cast<std::int64_t>(label) : label_in_list(place);
 }
 
 // Throws the error of a row whose label cannot be.
-std::int64_t StreamLabels::label_in_list(const std::string& place) {
+std::int64_t StreamLabels::label_in_list(const LabelPlace& place) {
   labels_.rewind();
   while (const std::optional<LabelList::Row> row = labels_.next()) {
     if (row->place == place) return label_of_row(join(), *row);

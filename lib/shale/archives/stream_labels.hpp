@@ -43,9 +43,9 @@ class StreamLabels {
  private:
   void index_rows();
   [[nodiscard]] LabelJoin join();
-  [[nodiscard]] std::string place_of(std::string_view folder, std::string_view name) const;
-  [[nodiscard]] std::optional<std::int64_t> find(const std::string& place);
-  [[nodiscard]] std::int64_t label_in_list(const std::string& place);
+  [[nodiscard]] LabelPlace place_of(std::string_view folder, std::string_view name) const;
+  [[nodiscard]] std::optional<std::int64_t> find(const LabelPlace& place);
+  [[nodiscard]] std::int64_t label_in_list(const LabelPlace& place);
 
   FolderRequest request_;
   const SoughtFiles& sought_;

@@ -1,10 +1,11 @@
 #include "shale/archives/tar_stream.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <optional>
 #include <utility>
 
-#include "shale/archives/stream_classes.hpp"
 #include "shale/archives/stream_labels.hpp"
 #include "shale/archives/stream_members.hpp"
 #include "shale/base/error.hpp"
@@ -16,6 +17,8 @@
 #include "shale/folders/source_totals.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/labels/class_table.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 
 namespace shale {
@@ -33,6 +36,129 @@ std::optional<std::string_view> hidden_part(std::string_view path) {
     begin = end + 1;
   }
   return std::nullopt;
+}
+
+ClassTable given_table(const FolderRequest& request) {
+  if (!request.classes.names.empty())
+    return {request.classes.names, request.classes.names_from, request.all_memory_bytes};
+  if (request.classes.from.empty()) return {};
+  return load_class_table(request.classes.from, request.all_memory_bytes);
+}
+
+// "0", "17": as they are counted, so that no two names are one number.
+std::optional<std::int64_t> number_of_class(std::string_view name) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_plain =
+      name == "0" || (!name.empty() && name.front() >= '1' && name.front() <= '9');
+  if (!is_plain || error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+// The class folders of a stream, as they come: labels by a table that was there before, or by
+// their names, if these are numbers.
+class StreamClasses {
+ public:
+  // `root`: the stream and the folder in it, for errors.
+  StreamClasses(const FolderRequest& request, std::string root);
+
+  // By label; empty where names are numbers.
+  [[nodiscard]] const std::vector<std::string>& names() const { return table_.names(); }
+  // Where in the archive a class was met: a folder, or what is in it; an archive in the archive,
+  // or what is in that.
+  enum class Place { folder, archive, in_archive };
+  // The label of the class whose folder has that name. Errors: Code::bad_content, by name, for one
+  // that the table lacks, for a split, for one that is there as an archive and once more;
+  // Code::usage for one whose name is not a number, where there is no table.
+  std::int64_t meet(std::string_view name, Place place);
+  // There is a file of the class that was met last.
+  void note_file();
+  // The first folder without files; nullptr: there is none.
+  [[nodiscard]] const std::string* first_empty() const;
+
+ private:
+  struct Facts {
+    std::int64_t label = 0;
+    bool is_archive = false, is_folder = false, has_files = false;
+  };
+  using Classes = std::map<std::string, Facts, std::less<>>;
+
+  [[nodiscard]] std::int64_t label_of(std::string_view name) const;
+
+  std::string root_, table_from_;
+  bool has_table_, extends_set_, takes_unknown_;
+  ClassTable table_;
+  ClassAllowance allowance_;
+  Classes classes_;
+  Classes::iterator last_;
+};
+
+StreamClasses::StreamClasses(const FolderRequest& request, std::string root)
+    : root_(std::move(root)),
+      table_from_(request.classes.names.empty() ? request.classes.from
+                                                : request.classes.names_from),
+      has_table_(!table_from_.empty()),
+      extends_set_(request.classes.extends_set),
+      takes_unknown_(request.takes_unknown_classes),
+      table_(given_table(request)),
+      allowance_(request.all_memory_bytes, root_),
+      last_(classes_.end()) {}
+
+std::int64_t StreamClasses::meet(std::string_view name, Place place) {
+  if (last_ == classes_.end() || last_->first != name) last_ = classes_.find(name);
+  if (last_ == classes_.end()) {
+    const Facts facts{.label = label_of(name)};
+    allowance_.take(name);
+    last_ = classes_.emplace(name, facts).first;
+  }
+  Facts& facts = last_->second;
+  if (place != Place::in_archive) {
+    const bool is_archive = place == Place::archive;
+    if (facts.is_archive || (is_archive && facts.is_folder)) {
+      throw Error(Code::bad_content, "{}",
+                  facts.is_archive && is_archive
+                      ? "archive is there twice"
+                      : "is in the archive both as a folder and as an archive")
+          .at(join_path(root_, name))
+          .hint("unpack the archive with tar, and convert the folder");
+    }
+    (is_archive ? facts.is_archive : facts.is_folder) = true;
+  }
+  return facts.label;
+}
+
+void StreamClasses::note_file() { last_->second.has_files = true; }
+
+const std::string* StreamClasses::first_empty() const {
+  for (const auto& [name, facts] : classes_) {
+    if (!facts.has_files) return &name;
+  }
+  return nullptr;
+}
+
+std::int64_t StreamClasses::label_of(std::string_view name) const {
+  const std::optional<std::int64_t> label =
+      has_table_ ? table_.label_of(name) : number_of_class(name);
+  if (label || takes_unknown_) return label.value_or(-1);
+  const std::string where = join_path(root_, name);
+  if (is_split_name(name)) {
+    throw Error(Code::bad_content, "is a split, not a class")
+        .at(where)
+        .hint(fmt::format("name the folder, '{}', to convert what is in it", printable(where)));
+  }
+  if (has_table_) {
+    throw not_in_class_table(
+        name, where, table_from_, extends_set_,
+        fmt::format("make the table from the split that has all classes; or, if this is the folder "
+                    "that the classes are in, name it: '{}'",
+                    printable(where)));
+  }
+  throw Error(Code::usage, "a stream gives class '{}' no number before all classes are known",
+              printable(name))
+      .at(where)
+      .hint(
+          "pass --classes-from with a file that has a class name per line; or decompress the "
+          "archive to a .tar file, which is read in place");
 }
 
 class TarStreamSource final : public Source {

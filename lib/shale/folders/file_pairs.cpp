@@ -12,42 +12,30 @@
 #include "shale/base/printable.hpp"
 #include "shale/image/probe.hpp"
 
-// Files:   folder, NUL, name, NUL, suffix, NUL, the file's own name, NUL, u64 bytes, i64
-//          modified_ns, u64 offset (big-endian)
-// Samples: folder, NUL, name, NUL, u64 number (big-endian), suffix
-// Matched: u64 number (big-endian), then for each field its ListedPartner
-// Both are sorted alike, so one pass over each joins them.
+// Files and samples are sorted alike, so one pass over both joins them.
 
 namespace shale {
 namespace {
 
 constexpr std::size_t kMostFields = 64, kMostPartners = 256;
-constexpr std::size_t kPartnerNumbersBytes = 3 * sizeof(std::uint64_t);
 
 char lower_case(char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
 
-// "folder NUL name NUL": how much of an entry that is.
-std::size_t place_bytes(std::string_view entry) {
-  return entry.find('\0', entry.find('\0') + 1) + 1;
-}
-
-// "folder NUL name NUL": the folder, below `root`.
-std::string folder_of_place(const std::string& root, std::string_view place) {
-  const std::string_view folder = place.substr(0, place.find('\0'));
+std::string folder_below(const std::string& root, std::string_view folder) {
   return folder.empty() ? root : join_path(root, folder);
 }
 
-Error two_files(const std::string& root, std::string_view place, std::string_view one,
+Error two_files(const std::string& root, std::string_view folder, std::string_view one,
                 std::string_view other) {
   return Error(Code::bad_content, "is a partner of the same images as {}", printable(other))
-      .at(join_path(folder_of_place(root, place), one))
+      .at(join_path(folder_below(root, folder), one))
       .hint("remove or rename one of the two, or pass --pairs off");
 }
 
-Error two_of_one_name(const std::string& root, std::string_view place, std::string_view one,
+Error two_of_one_name(const std::string& root, std::string_view folder, std::string_view one,
                       std::string_view other) {
   return Error(Code::bad_content, "has the same name before the first dot as {}", printable(other))
-      .at(join_path(folder_of_place(root, place), one))
+      .at(join_path(folder_below(root, folder), one))
       .hint("remove or rename one of the two: files of several folders are joined by that name");
 }
 
@@ -64,14 +52,6 @@ Error no_field_name(const std::string& file, std::string_view suffix) {
                printable(suffix))
       .at(file)
       .hint("rename the files with this suffix, or pass --pairs off");
-}
-
-// `one` and `other`: what their names have behind the shared part.
-Error two_samples(const std::string& root, std::string_view place, std::string_view one,
-                  std::string_view other) {
-  const std::size_t name_begin = place.find('\0') + 1;
-  const std::string name(place.substr(name_begin, place.size() - name_begin - 1));
-  return two_of_one_name(root, place, name + std::string(one), name + std::string(other));
 }
 
 }  // namespace
@@ -131,85 +111,72 @@ std::string suffixes_text(const std::vector<PairField>& fields) {
 // number.
 class FilePairs::Groups {
  public:
-  Groups(ExternalSorter& files, ExternalSorter& samples) : files_(files), samples_(samples) {
+  Groups(SortedTable<PairFile>& files, SortedTable<PairSample>& samples)
+      : files_(files), samples_(samples) {
     files_.rewind();
     samples_.rewind();
-    next_file();
-    next_sample();
   }
 
   // The files of the next name that has any, or that has samples; false after the last. `surplus`
   // is told of those that are too many to be partners.
   bool next(const Unused& surplus = {}) {
-    while (sample_ && sample_->substr(0, place_bytes(*sample_)) == place_) next_sample();
-    if (!file_ && !sample_) return false;
-    const std::string_view of_file =
-        file_ ? std::string_view(*file_).substr(0, place_bytes(*file_)) : std::string_view();
-    const std::string_view of_sample =
-        sample_ ? std::string_view(*sample_).substr(0, place_bytes(*sample_)) : std::string_view();
-    place_ = !file_ || (sample_ && of_sample < of_file) ? of_sample : of_file;
+    while (is_of_name(samples_.row())) samples_.step();
+    const PairFile* file = files_.row();
+    const PairSample* const sample = samples_.row();
+    if (file == nullptr && sample == nullptr) return false;
+    const bool begins_with_sample =
+        file == nullptr || (sample != nullptr && std::tie(sample->folder, sample->name) <
+                                                     std::tie(file->folder, file->name));
+    folder_ = begins_with_sample ? sample->folder : file->folder;
+    name_ = begins_with_sample ? sample->name : file->name;
+    has_begun_ = true;
     partners.clear();
-    while (file_ && std::string_view(*file_).starts_with(place_)) {
-      Partner partner = parse_file();
+    for (; is_of_name(file); file = files_.row()) {
       if (partners.size() < kMostPartners) {
-        partners.push_back(std::move(partner));
+        partners.push_back(partner_of(*file));
       } else if (surplus) {
-        surplus(folder(), partner.file, partner.suffix);
+        surplus(folder_, file->file, file->suffix);
       }
-      next_file();
+      files_.step();
     }
     return true;
   }
 
   // The number and the suffix of the next sample of this name.
   std::optional<std::pair<std::uint64_t, std::string>> next_of_name() {
-    if (!sample_ || !std::string_view(*sample_).starts_with(place_)) return std::nullopt;
-    const std::string_view rest = std::string_view(*sample_).substr(place_.size());
-    std::pair<std::uint64_t, std::string> found{
-        read_big_endian(rest.substr(0, sizeof(std::uint64_t))), rest.substr(sizeof(std::uint64_t))};
-    next_sample();
+    const PairSample* const sample = samples_.row();
+    if (!is_of_name(sample)) return std::nullopt;
+    std::pair<std::uint64_t, std::string> found{sample->number, sample->suffix};
+    samples_.step();
     return found;
   }
 
-  [[nodiscard]] std::string_view place() const { return place_; }
-  [[nodiscard]] std::string_view folder() const {
-    return std::string_view(place_).substr(0, place_.find('\0'));
-  }
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
 
   std::vector<Partner> partners;  // sorted by suffix, then by name; the first ones
 
  private:
-  void next_file() {
-    const std::optional<std::string_view> entry = files_.next();
-    file_ = entry ? std::optional<std::string>(*entry) : std::nullopt;
-  }
-  void next_sample() {
-    const std::optional<std::string_view> entry = samples_.next();
-    sample_ = entry ? std::optional<std::string>(*entry) : std::nullopt;
+  template <class Row>
+  bool is_of_name(const Row* row) const {
+    return has_begun_ && row != nullptr && row->folder == folder_ && row->name == name_;
   }
 
-  [[nodiscard]] Partner parse_file() const {
-    const std::string_view rest = std::string_view(*file_).substr(place_.size());
-    const std::string_view numbers = rest.substr(rest.size() - kPartnerNumbersBytes);
-    const std::size_t suffix_end = rest.find('\0');
-    Partner partner;
-    partner.suffix = rest.substr(0, suffix_end);
-    partner.file =
-        rest.substr(suffix_end + 1, rest.size() - kPartnerNumbersBytes - 1 - (suffix_end + 1));
+  [[nodiscard]] Partner partner_of(const PairFile& file) const {
     // What of its name is not shared.
-    const std::size_t shared = place_.size() - place_.find('\0') - 2;
-    partner.listed = {
-        .suffix = partner.file.substr(std::min(shared, partner.file.size())),
-        .bytes = read_big_endian(numbers.substr(0, 8)),
-        .modified_ns = static_cast<std::int64_t>(read_big_endian(numbers.substr(8, 8))),
-        .offset = read_big_endian(numbers.substr(16))};
-    return partner;
+    const std::size_t shared = std::min(name_.size(), file.file.size());
+    return {.suffix = std::string(file.suffix),
+            .file = std::string(file.file),
+            .listed = {.suffix = std::string(file.file.substr(shared)),
+                       .bytes = file.bytes,
+                       .modified_ns = file.modified_ns,
+                       .offset = file.offset}};
   }
 
-  ExternalSorter& files_;
-  ExternalSorter& samples_;
-  std::optional<std::string> file_, sample_;
-  std::string place_;
+  SortedTable<PairFile>& files_;
+  SortedTable<PairSample>& samples_;
+  std::string folder_, name_;
+  bool has_begun_ = false;
 };
 
 std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view one) {
@@ -235,19 +202,18 @@ FilePairs::FilePairs(const std::string& scratch_folder, std::uint64_t memory_byt
 
 void FilePairs::add_file(std::string_view folder, std::string_view name, std::string_view suffix,
                          const WalkedFile& file) {
-  entry_.assign(folder).append(1, '\0').append(name).append(1, '\0');
-  entry_.append(suffix).append(1, '\0').append(file.name).append(1, '\0');
-  append_big_endian(entry_, file.bytes);
-  append_big_endian(entry_, file.modified_ns);
-  append_big_endian(entry_, file.offset);
-  files_.add(entry_);
+  files_.add({.folder = folder,
+              .name = name,
+              .suffix = suffix,
+              .file = file.name,
+              .bytes = file.bytes,
+              .modified_ns = file.modified_ns,
+              .offset = file.offset});
 }
 
 void FilePairs::add_sample(std::string_view folder, std::string_view name,
                            std::string_view suffix) {
-  entry_.assign(folder).append(1, '\0').append(name).append(1, '\0');
-  append_big_endian(entry_, sample_count_++);
-  samples_.add(entry_.append(suffix));
+  samples_.add({.folder = folder, .name = name, .number = sample_count_++, .suffix = suffix});
 }
 
 // The suffixes that samples have partners with.
@@ -402,27 +368,28 @@ void FilePairs::join(const Unused& unused, const std::string& root) {
     }
     std::optional<std::string> first;  // what its name has behind the shared part
     while (const auto sample = groups.next_of_name()) {
-      if (first && are_folders_) throw two_samples(root, groups.place(), sample->second, *first);
+      if (first && are_folders_)
+        throw two_of_one_name(root, groups.folder(), groups.name() + sample->second,
+                              groups.name() + *first);
       first = sample->second;
-      entry_.clear();
-      append_big_endian(entry_, sample->first);
+      partners_.clear();
       bool is_complete = true;
       for (std::size_t i = 0; i < fields_.size(); ++i) {
         if (twice[i] != nullptr) {
           if (are_folders_)
-            throw two_of_one_name(fields_[i].root, groups.place(), twice[i]->file,
+            throw two_of_one_name(fields_[i].root, groups.folder(), twice[i]->file,
                                   of_field[i]->file);
-          throw two_files(root, groups.place(), twice[i]->file, of_field[i]->file);
+          throw two_files(root, groups.folder(), twice[i]->file, of_field[i]->file);
         }
         const ListedPartner listed = of_field[i] == nullptr ? ListedPartner() : of_field[i]->listed;
         is_complete = is_complete && of_field[i] != nullptr;
         matches_[i] += of_field[i] != nullptr ? 1 : 0;
         no_images_[i] += of_field[i] != nullptr && !has_image_suffix(of_field[i]->file) ? 1 : 0;
-        append_listed_partner(entry_, listed);
+        append_listed_partner(partners_, listed);
         modified_ns_ = std::max(modified_ns_, listed.modified_ns);
       }
       incomplete_ += is_complete ? 0 : 1;
-      matched_.add(entry_);
+      matched_.add({.number = sample->first, .partners = partners_});
     }
     for (const Partner& partner : groups.partners) {
       const bool is_used = first && std::ranges::find(of_field, &partner) != of_field.end();
@@ -435,9 +402,9 @@ void FilePairs::join(const Unused& unused, const std::string& root) {
 
 std::vector<ListedPartner> FilePairs::next() {
   std::vector<ListedPartner> partners;
-  const std::optional<std::string_view> entry = matched_.next();
-  if (!entry) return partners;
-  ByteReader from(as_bytes(entry->substr(sizeof(std::uint64_t))));
+  const std::optional<PairMatch> match = matched_.next();
+  if (!match) return partners;
+  ByteReader from(as_bytes(match->partners));
   for (std::size_t i = 0; i < fields_.size(); ++i) partners.push_back(read_listed_partner(from));
   return partners;
 }

@@ -10,7 +10,7 @@
 #include "shale/data/schema.hpp"
 #include "shale/folders/named_folder.hpp"
 #include "shale/folders/stored_listing.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/io/walk.hpp"
 
 namespace shale {
@@ -47,6 +47,30 @@ struct PairField {
 [[nodiscard]] std::string suffixes_text(const std::vector<PairField>& fields);
 /// What the user is told who did not ask for them; `one` is the word for a sample's file.
 [[nodiscard]] std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view one);
+
+/// A file that may belong to samples, and a sample: joined by folder and name.
+struct PairFile {
+  std::string_view folder, name, suffix, file;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+  std::uint64_t offset = 0;
+  static auto columns(auto& row) {
+    return std::tie(row.folder, row.name, row.suffix, row.file, row.bytes, row.modified_ns,
+                    row.offset);
+  }
+};
+struct PairSample {
+  std::string_view folder, name;
+  std::uint64_t number = 0;
+  std::string_view suffix;
+  static auto columns(auto& row) { return std::tie(row.folder, row.name, row.number, row.suffix); }
+};
+/// What a sample has, by its number: a ListedPartner for each field.
+struct PairMatch {
+  std::uint64_t number = 0;
+  std::string_view partners;
+  static auto columns(auto& row) { return std::tie(row.number, row.partners); }
+};
 
 /// Joins samples with the files that belong to them, by folder and name, on disk. Memory: the given
 /// budget, and the partners of one name.
@@ -108,7 +132,9 @@ class FilePairs {
   std::string scratch_folder_;
   std::uint64_t memory_bytes_;
   Stop stop_if_asked_;
-  ExternalSorter files_, samples_, matched_;
+  SortedTable<PairFile> files_;
+  SortedTable<PairSample> samples_;
+  SortedTable<PairMatch> matched_;
   std::uint64_t sample_count_ = 0, incomplete_ = 0;
   std::int64_t modified_ns_ = 0;
   std::vector<PairField> fields_;
@@ -116,7 +142,7 @@ class FilePairs {
   std::vector<std::uint64_t> matches_;  // of each field, and those of them that are not images
   std::vector<std::uint64_t> no_images_;
   std::vector<std::pair<std::string, std::uint64_t>> partial_;  // suffixes, and samples with them
-  std::string entry_;
+  std::string partners_;
 };
 
 }  // namespace shale

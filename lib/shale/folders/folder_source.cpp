@@ -11,7 +11,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/folders/file_tree.hpp"
 #include "shale/folders/input_list.hpp"
-#include "shale/folders/joined_folders.hpp"
 #include "shale/folders/label_join.hpp"
 #include "shale/folders/listing_facts.hpp"
 #include "shale/folders/metadata_labels.hpp"
@@ -36,6 +35,15 @@ constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
+std::string_view text_of(PassedOver reason) {
+  return reason == PassedOver::hidden ? "hidden" : "not a regular file";
+}
+
+// How a file of a folder that is joined is called in lists: "mask=cat/1.png".
+std::string joined_entry(std::string_view field, std::string_view folder, std::string_view name) {
+  return std::string(field).append("=").append(join_path(folder, name));
+}
+
 // A file as a row of the list: sorted, rows are in ImageFolder's order, that of their classes, then
 // of their folders, then of their names. A folder ends in NUL, which is less than any byte of a
 // name, hence "a" < "a-b" < "a/b".
@@ -46,9 +54,10 @@ struct FolderRow {
   std::int64_t modified_ns = 0, label = 0;
   std::uint64_t offset = 0;
   bool has_label = true;
-  static constexpr auto kColumns = std::tuple(
-      &FolderRow::rank, &FolderRow::folder, &FolderRow::name, &FolderRow::bytes,
-      &FolderRow::modified_ns, &FolderRow::label, &FolderRow::offset, &FolderRow::has_label);
+  static auto columns(auto& row) {
+    return std::tie(row.rank, row.folder, row.name, row.bytes, row.modified_ns, row.label,
+                    row.offset, row.has_label);
+  }
 };
 
 ListedFile listed_file(const FolderRow& row) {
@@ -320,7 +329,20 @@ class FolderList final : public InputList {
     const ReasonSink pass_over = [this](std::string_view entry, std::string_view reason) {
       ignore("", entry, reason);
     };
-    add_joined_files(request_, *pairs_, pass_over);
+    for (const NamedFolder& one : std::span(request_.folders).subspan(1)) {
+      const WalkOptions options{
+          .keep_hidden = request_.files.hidden == HiddenPolicy::keep,
+          .wants_size = {},
+          .pass_over =
+              [&](std::string_view folder, std::string_view name, PassedOver reason) {
+                pass_over(joined_entry(one.field, folder, name), text_of(reason));
+              },
+          .enters = one.enters};
+      walk_folder(one.root, options, [&](const WalkedFile& file) {
+        request_.stop_if_asked();
+        pairs_->add_file(file.directory, pair_name_of(file.name), one.field, file);
+      });
+    }
     add_samples_to_pairs();
     pairs_->match_folders(
         [&](std::string_view folder, std::string_view name, std::string_view field) {

@@ -23,8 +23,9 @@ struct PlacedFile {
   std::uint32_t number = 0;  ///< in its sample
   bool is_last = true;
   std::string_view file;  ///< as append_listed_file has it
-  static constexpr auto kColumns = std::tuple(&PlacedFile::position, &PlacedFile::number,
-                                              &PlacedFile::is_last, &PlacedFile::file);
+  static auto columns(auto& row) {
+    return std::tie(row.position, row.number, row.is_last, row.file);
+  }
 };
 
 /// Samples on disk, in the order of the positions that they are given.

@@ -3,20 +3,14 @@
 #include <set>
 #include <utility>
 
-#include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/labels/natural_order.hpp"
 
-// An entry is: folder, NUL, file name, NUL, u64 bytes, i64 modified_ns, u64 offset (big-endian).
-// Put in another order it has another place in front, which ends in NUL, and u64 number behind it.
-
 namespace shale {
 namespace {
-
-constexpr std::size_t kFoundNumbersBytes = 3 * sizeof(std::uint64_t);
 
 Error other_count(const LabelJoin& join, std::uint64_t files) {
   return Error(Code::bad_content, "has {}, but {} has {}",
@@ -79,54 +73,54 @@ std::int64_t label_of_row(const LabelJoin& join, const LabelList::Row& row) {
 
 void FoundFiles::add(std::string_view folder, const WalkedFile& file) {
   are_nested_ = are_nested_ || !folder.empty();
-  entry_.assign(folder).append(1, '\0').append(file.name).append(1, '\0');
-  append_big_endian(entry_, file.bytes);
-  append_big_endian(entry_, file.modified_ns);
-  append_big_endian(entry_, file.offset);
-  files_.add(entry_);
+  ++count_;
+  files_->add({.folder = folder,
+               .name = file.name,
+               .bytes = file.bytes,
+               .modified_ns = file.modified_ns,
+               .offset = file.offset});
+}
+
+void FoundFiles::rewind() {
+  files_ ? files_->rewind() : placed_->rewind();
+  number_ = 0;
 }
 
 void FoundFiles::order_by(const LabelList& labels, const std::function<void()>& stop_if_asked) {
-  if (labels.match() == KeyMatch::path || !has_own_places_) return;
-  ExternalSorter ordered(scratch_folder_, memory_bytes_);
-  while (const std::optional<File> found = next()) {
+  if (labels.match() == KeyMatch::path || placed_) return;
+  SortedTable<PlacedRow> placed(scratch_folder_, memory_bytes_);
+  while (const std::optional<FoundRow> found = files_->next()) {
     stop_if_asked();
-    std::string entry = labels.place_of(found->file.directory, found->file.name, found->number);
-    entry.append(found->file.directory).append(1, '\0').append(found->file.name).append(1, '\0');
-    append_big_endian(entry, found->file.bytes);
-    append_big_endian(entry, found->file.modified_ns);
-    append_big_endian(entry, found->file.offset);
-    append_big_endian(entry, found->number);
-    ordered.add(entry);
+    placed.add({.place = labels.place_of(found->folder, found->name, number_),
+                .found = *found,
+                .number = number_});
+    ++number_;
   }
-  ordered.finish();
-  files_ = std::move(ordered);
-  has_own_places_ = false;
+  placed.finish();
+  files_.reset();
+  placed_.emplace(std::move(placed));
 }
 
-// From the end: a place may hold any bytes.
 std::optional<FoundFiles::File> FoundFiles::next() {
-  const std::optional<std::string_view> entry = files_.next();
-  if (!entry) return std::nullopt;
-  File found;
-  found.number = number_++;
-  std::string_view left = *entry;
-  if (!has_own_places_) {
-    found.number = read_big_endian(left.substr(left.size() - sizeof(std::uint64_t)));
-    left.remove_suffix(sizeof(std::uint64_t));
+  PlacedRow row;
+  if (placed_) {
+    std::optional<PlacedRow> next = placed_->next();
+    if (!next) return std::nullopt;
+    row = std::move(*next);
+  } else {
+    const std::optional<FoundRow> next = files_->next();
+    if (!next) return std::nullopt;
+    row = {.place = {std::string(next->folder), std::string(next->name)},
+           .found = *next,
+           .number = number_++};
   }
-  const std::string_view numbers = left.substr(left.size() - kFoundNumbersBytes);
-  left.remove_suffix(kFoundNumbersBytes + 1);
-  const std::size_t folder_end = left.rfind('\0');
-  const std::string_view before = left.substr(0, folder_end);
-  const std::size_t place_end = has_own_places_ ? 0 : before.rfind('\0') + 1;
-  found.place = has_own_places_ ? entry->substr(0, left.size() + 1) : before.substr(0, place_end);
-  found.file = {.directory = before.substr(place_end),
-                .name = left.substr(folder_end + 1),
-                .bytes = read_big_endian(numbers.substr(0, 8)),
-                .modified_ns = static_cast<std::int64_t>(read_big_endian(numbers.substr(8, 8))),
-                .offset = read_big_endian(numbers.substr(16))};
-  return found;
+  return File{.place = std::move(row.place),
+              .file = {.directory = row.found.folder,
+                       .name = row.found.name,
+                       .bytes = row.found.bytes,
+                       .modified_ns = row.found.modified_ns,
+                       .offset = row.found.offset},
+              .number = row.number};
 }
 
 namespace {

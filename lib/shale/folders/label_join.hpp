@@ -8,12 +8,29 @@
 
 #include "shale/folders/folder_request.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_list.hpp"
 
 namespace shale {
+
+/// A file of a flat folder, and the same with what its row is found by.
+struct FoundRow {
+  std::string_view folder, name;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+  std::uint64_t offset = 0;
+  static auto columns(auto& row) {
+    return std::tie(row.folder, row.name, row.bytes, row.modified_ns, row.offset);
+  }
+};
+struct PlacedRow {
+  LabelPlace place;
+  FoundRow found;
+  std::uint64_t number = 0;
+  static auto columns(auto& row) { return std::tie(row.place, row.found, row.number); }
+};
 
 /// The files of a flat folder, sorted on disk as a list of labels is. One thread.
 class FoundFiles {
@@ -21,22 +38,19 @@ class FoundFiles {
   FoundFiles(const std::string& scratch_folder, std::uint64_t memory_bytes)
       : scratch_folder_(scratch_folder),
         memory_bytes_(memory_bytes),
-        files_(scratch_folder, memory_bytes) {}
+        files_(std::in_place, scratch_folder, memory_bytes) {}
 
   void add(std::string_view folder, const WalkedFile& file);
-  void finish() { files_.finish(); }
-  void rewind() {
-    files_.rewind();
-    number_ = 0;
-  }
-  [[nodiscard]] std::uint64_t count() const { return files_.count(); }
+  void finish() { files_->finish(); }
+  void rewind();
+  [[nodiscard]] std::uint64_t count() const { return count_; }
   /// Some of them are in folders.
   [[nodiscard]] bool are_nested() const { return are_nested_; }
 
   /// In the order of the places that `labels` gives them.
   void order_by(const LabelList& labels, const std::function<void()>& stop_if_asked);
   struct File {
-    std::string_view place;    ///< LabelList::place_of
+    LabelPlace place;          ///< LabelList::place_of
     WalkedFile file;           ///< its directory is the whole folder
     std::uint64_t number = 0;  ///< in sorted order, from 0
   };
@@ -46,10 +60,10 @@ class FoundFiles {
  private:
   std::string scratch_folder_;
   std::uint64_t memory_bytes_;
-  ExternalSorter files_;
-  bool are_nested_ = false, has_own_places_ = true;
-  std::uint64_t number_ = 0;
-  std::string entry_;
+  std::optional<SortedTable<FoundRow>> files_;
+  std::optional<SortedTable<PlacedRow>> placed_;  // instead
+  bool are_nested_ = false;
+  std::uint64_t number_ = 0, count_ = 0;
 };
 
 /// Which label each file has.

@@ -27,15 +27,16 @@ namespace {
 struct ListRow {
   std::uint64_t position = 0, bytes = 0, line = 0;
   std::string_view path, label;
-  static constexpr auto kColumns = std::tuple(&ListRow::position, &ListRow::bytes, &ListRow::line,
-                                              &ListRow::path, &ListRow::label);
+  static auto columns(auto& row) {
+    return std::tie(row.position, row.bytes, row.line, row.path, row.label);
+  }
 };
 
 // Paths are sorted, to find those that come twice.
 struct ListPath {
   std::string path;
   std::uint64_t line = 0;
-  static constexpr auto kColumns = std::tuple(&ListPath::path, &ListPath::line);
+  static auto columns(auto& row) { return std::tie(row.path, row.line); }
 };
 
 class FileList final : public InputList {

@@ -12,10 +12,7 @@
 #include "shale/labels/label_kinds.hpp"
 #include "shale/manifest/csv.hpp"
 
-// Rows:    path, NUL, u32 file, u64 row (big-endian), cells
-// Samples: path, NUL, u64 number (big-endian)
-// Matched: u64 number (big-endian); if there is a row u32 file, u64 row (big-endian), cells
-// A cell:  u16 column, u32 length (little-endian), so many bytes of text; none of null
+// A cell: u16 column, u32 length (little-endian), so many bytes of text; none of null
 // A row as a listing has it: for each field u32 length (little-endian) and text, or 8 bytes of
 // number (little-endian)
 
@@ -24,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostMetadataFiles = 4096, kMostColumns = 256;
 constexpr std::uint64_t kMostRowBytes = 512 * 1024, kRoomForPath = 8 * 1024;
-constexpr std::size_t kOriginBytes = sizeof(std::uint32_t) + sizeof(std::uint64_t);
+constexpr std::size_t kOriginBytes = 12;  // of a row: its file and its number
 constexpr std::string_view kLabelColumnName = "label", kAsText = "a string", kAsNumber = "a number",
                            kAsJson = "true, false, a list or an object";
 
@@ -179,10 +176,8 @@ void MetadataRows::note_label(std::uint64_t file, std::uint64_t row, const JsonM
 
 void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
   request_.stop_if_asked();
-  entry_.assign(join_path(files_[file].folder, row.path)).append(1, '\0');
-  const std::size_t path_bytes = entry_.size();
-  append_big_endian(entry_, static_cast<std::uint32_t>(file));
-  append_big_endian(entry_, row.number);
+  const std::string path = join_path(files_[file].folder, row.path);
+  cells_.clear();
   for (const JsonMember& cell : row.cells) {
     using Of = JsonMember::Kind;
     const std::size_t at = column_of(cell.name, file, row.number);
@@ -203,24 +198,24 @@ void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
     if (cell.kind == Of::integer && seen[kInexact].row == 0 &&
         fmt::format("{:.0f}", real_of(cell.text)) != cell.text)
       seen[kInexact] = {file, row.number, {}};
-    entry_.append(as_text(bytes_of(static_cast<std::uint16_t>(at))));
-    entry_.append(as_text(bytes_of(static_cast<std::uint32_t>(cell.text.size()))));
-    entry_.append(cell.text);
+    cells_.append(as_text(bytes_of(static_cast<std::uint16_t>(at))));
+    cells_.append(as_text(bytes_of(static_cast<std::uint32_t>(cell.text.size()))));
+    cells_.append(cell.text);
   }
-  if (path_bytes > kRoomForPath / 2) {
+  if (path.size() >= kRoomForPath / 2) {
     throw Error(Code::limit, "{} has a file_name of {} bytes, at most {} are possible",
-                place_of(file, row.number), path_bytes - 1, kRoomForPath / 2 - 1)
+                place_of(file, row.number), path.size(), kRoomForPath / 2 - 1)
         .at(path_of(file))
         .hint("no file can have such a name: correct the row");
   }
   const std::uint64_t most = most_row_bytes(request_.memory_bytes / 3);
-  if (entry_.size() - path_bytes > most) {
+  if (kOriginBytes + cells_.size() > most) {
     throw Error(Code::limit, "{} is too large: {} bytes, of at most {}", place_of(file, row.number),
-                entry_.size(), most)
+                path.size() + 1 + kOriginBytes + cells_.size(), most)
         .at(path_of(file))
         .hint("pass a larger --memory; at most 512 KiB of a row fit");
   }
-  rows_.add(entry_);
+  rows_.add({.path = path, .row = {static_cast<std::uint32_t>(file), row.number, cells_}});
 }
 
 Kind MetadataRows::kind_of(const Column& column) const {
@@ -293,9 +288,7 @@ void MetadataRows::choose_fields() {
 }
 
 void MetadataRows::add_sample(std::string_view path) {
-  entry_.assign(path).append(1, '\0');
-  append_big_endian(entry_, sample_count_++);
-  samples_.add(entry_);
+  samples_.add({.path = path, .number = sample_count_++});
 }
 
 void MetadataRows::match(const std::function<void(const std::string& entry)>& unused) {
@@ -304,45 +297,42 @@ void MetadataRows::match(const std::function<void(const std::string& entry)>& un
   samples_.rewind();
   ClassAllowance allowance(request_.all_memory_bytes, first_path());
   std::set<std::string> names;
-  std::string last;  // the path of the row before, with its NUL, and where it is
-  std::string last_place;
+  std::string last, last_place;  // of the row before: its path, and where it is
   std::uint64_t matched = 0;
-  std::optional<std::string_view> sample = samples_.next();
-  const auto end_sample = [&](std::string_view row) {
-    entry_.assign(sample->substr(sample->find('\0') + 1)).append(row);
-    matched_.add(entry_);
-    sample = samples_.next();
+  const auto end_sample = [&](const CellsOfRow& row) {
+    matched_.add({.number = samples_.row()->number, .row = row});
+    samples_.step();
   };
-  while (const std::optional<std::string_view> row = rows_.next()) {
+  const auto is_before = [&](const StoredMetadata& row) {
+    return samples_.row() != nullptr && samples_.row()->path < row.path;
+  };
+  for (bool is_first = true; const std::optional<StoredMetadata> next = rows_.next();
+       is_first = false) {
     request_.stop_if_asked();
-    const std::string_view path = row->substr(0, row->find('\0') + 1),
-                           rest = row->substr(path.size());
-    const std::uint64_t file = read_big_endian(rest.substr(0, 4)),
-                        number = read_big_endian(rest.substr(4, 8));
-    if (path == last)
-      throw at_row(file, number,
-                   fmt::format("is of the same file as {}: {}", last_place,
-                               printable(path.substr(0, path.size() - 1))))
+    const CellsOfRow& row = next->row;
+    if (!is_first && next->path == last)
+      throw at_row(row.file, row.number,
+                   fmt::format("is of the same file as {}: {}", last_place, printable(last)))
           .hint("remove one of the two rows");
-    last = path;
-    last_place = place_of(file, number);
-    while (sample && sample->substr(0, sample->find('\0') + 1) < path) end_sample("");
-    if (!sample || !sample->starts_with(path)) {
+    last = next->path;
+    last_place = place_of(row.file, row.number);
+    while (is_before(*next)) end_sample({});
+    if (samples_.row() == nullptr || samples_.row()->path != next->path) {
       ++unused_;
       unused(last_place);
       continue;
     }
     ++matched;
-    ByteReader cells(as_bytes(rest.substr(kOriginBytes)));
+    ByteReader cells(as_bytes(row.cells));
     while (label_ && !has_numbers() && !cells.at_end()) {
       const std::size_t column = cells.read_u16();
       const std::string_view text = as_text(cells.read_bytes(cells.read_u32()));
       if (column != label_) continue;
       if (const auto [name, is_new] = names.emplace(trimmed(text)); is_new) allowance.take(*name);
     }
-    end_sample(rest);
+    end_sample(row);
   }
-  while (sample) end_sample("");
+  while (samples_.row() != nullptr) end_sample({});
   matched_.finish();
   matched_.rewind();
   class_names_.assign(names.begin(), names.end());
@@ -380,10 +370,9 @@ void MetadataRows::take_label(const std::string& text, std::uint64_t file, std::
 void MetadataRows::next(ListedFile& sample) {
   sample.row.clear();
   sample.has_label = false;
-  const std::optional<std::string_view> entry = matched_.next();
-  if (!entry || entry->size() <= sizeof(std::uint64_t)) return;
-  const std::string_view origin = entry->substr(sizeof(std::uint64_t), kOriginBytes);
-  ByteReader cells(as_bytes(entry->substr(sizeof(std::uint64_t) + kOriginBytes)));
+  const std::optional<MatchedMetadata> match = matched_.next();
+  if (!match || match->row.number == 0) return;
+  ByteReader cells(as_bytes(match->row.cells));
   std::vector<std::optional<std::string>> values(fields_.size());
   std::optional<std::string> label;
   while (!cells.at_end()) {
@@ -408,9 +397,7 @@ void MetadataRows::next(ListedFile& sample) {
       sample.row.append(as_text(bytes_of(static_cast<std::uint32_t>(text.size())))).append(text);
     }
   }
-  if (label)
-    take_label(*label, read_big_endian(origin.substr(0, 4)), read_big_endian(origin.substr(4)),
-               sample);
+  if (label) take_label(*label, match->row.file, match->row.number, sample);
   sample.has_label = true;
 }
 

@@ -13,7 +13,7 @@
 #include "shale/data/schema.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/format/source.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/metadata_file.hpp"
 
@@ -23,6 +23,29 @@ namespace shale {
 /// kMetadataFields, or kMetadataWithLabels if the labels come from there, too.
 inline constexpr std::string_view kMetadataOption = "metadata", kMetadataFields = "fields",
                                   kMetadataWithLabels = "fields and labels";
+
+/// A row of one of these files, what names its sample, a sample, and both where they meet.
+struct CellsOfRow {
+  std::uint32_t file = 0;
+  std::uint64_t number = 0;  ///< from 1; 0: there is no row
+  std::string_view cells = {};
+  static auto columns(auto& row) { return std::tie(row.file, row.number, row.cells); }
+};
+struct StoredMetadata {
+  std::string_view path;
+  CellsOfRow row;
+  static auto columns(auto& row) { return std::tie(row.path, row.row); }
+};
+struct MetadataSample {
+  std::string_view path;
+  std::uint64_t number = 0;
+  static auto columns(auto& row) { return std::tie(row.path, row.number); }
+};
+struct MatchedMetadata {
+  std::uint64_t number = 0;
+  CellsOfRow row;
+  static auto columns(auto& row) { return std::tie(row.number, row.row); }
+};
 
 /// The files metadata.csv and metadata.jsonl of a folder, whose rows are joined with the samples on
 /// disk. Text of CSV stays text; of JSON strings are text, integers integer, numbers of which some
@@ -109,7 +132,9 @@ class MetadataRows {
                   ListedFile& sample) const;
 
   Request request_;
-  ExternalSorter rows_, samples_, matched_;
+  SortedTable<StoredMetadata> rows_;
+  SortedTable<MetadataSample> samples_;
+  SortedTable<MatchedMetadata> matched_;
   std::uint64_t sample_count_ = 0, unused_ = 0;
   std::vector<File> files_;
   std::vector<Column> columns_;
@@ -119,7 +144,7 @@ class MetadataRows {
   std::vector<Field> fields_;
   std::vector<std::string> class_names_, notes_;
   std::optional<ClassTable> table_;
-  std::string entry_;
+  std::string cells_;
 };
 
 /// The name of the field that a column becomes: dots and slashes become underscores, and a name

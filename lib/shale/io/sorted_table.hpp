@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
@@ -15,13 +16,13 @@
 
 namespace shale {
 
-/// A row says in `kColumns`, a tuple of pointers to members, what it is stored as. Rows are sorted
-/// by their columns, from the first one on: numbers (not those below 0) by value, hashes and
-/// strings bytewise. A column is a number, a Hash128, another such row, or a string, which is read
+/// A row says in columns(), which ties members of it, what it is stored as. Rows are sorted by
+/// their columns, from the first one on: numbers (not those below 0) by value, hashes and strings
+/// bytewise. A column is a number, a Hash128, another such row, or a string, which is read
 /// as a std::string or as a view into the table. Only the last column of all may hold NUL.
 template <class Row>
-concept StoredRow = requires {
-  Row::kColumns;
+concept StoredRow = requires(Row& row) {
+  Row::columns(row);
 };
 
 namespace stored_row {
@@ -30,11 +31,11 @@ template <class Column>
 void append(std::string& into, const Column& value, bool is_last) {
   if constexpr (StoredRow<Column>) {
     std::apply(
-        [&](auto... members) {
-          std::size_t left = sizeof...(members);
-          (append(into, value.*members, is_last && --left == 0), ...);
+        [&](const auto&... columns) {
+          std::size_t left = sizeof...(columns);
+          (append(into, columns, is_last && --left == 0), ...);
         },
-        Column::kColumns);
+        Column::columns(value));
   } else if constexpr (std::same_as<Column, Hash128>) {
     append_big_endian(into, value.high);
     append_big_endian(into, value.low);
@@ -56,11 +57,11 @@ template <class Column>
 void take(std::string_view& from, Column& value, bool is_last) {
   if constexpr (StoredRow<Column>) {
     std::apply(
-        [&](auto... members) {
-          std::size_t left = sizeof...(members);
-          (take(from, value.*members, is_last && --left == 0), ...);
+        [&](auto&... columns) {
+          std::size_t left = sizeof...(columns);
+          (take(from, columns, is_last && --left == 0), ...);
         },
-        Column::kColumns);
+        Column::columns(value));
   } else if constexpr (std::same_as<Column, Hash128>) {
     value.high = take_number(from, sizeof(value.high));
     value.low = take_number(from, sizeof(value.low));
@@ -114,7 +115,23 @@ class SortedTable {
     return std::move(row_);
   }
 
+  /// Steps to the first row that has no less in its first column: what joins two tables.
+  template <class Column>
+  void pass_below(Column Row::*first_column, const Column& least) {
+    for (const Row* next = row(); next != nullptr && is_less(next->*first_column, least);
+         next = row())
+      step();
+  }
+
  private:
+  template <class Column>
+  static bool is_less(const Column& a, const Column& b) {
+    if constexpr (std::same_as<Column, Hash128>) {
+      return std::pair(a.high, a.low) < std::pair(b.high, b.low);
+    } else {
+      return a < b;
+    }
+  }
   void read() {
     is_read_ = true;
     row_.reset();

@@ -1,8 +1,9 @@
 #include "shale/labels/label_list.hpp"
 
+#include <charconv>
 #include <utility>
 
-#include "shale/base/bytes.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/labels/class_table.hpp"
@@ -17,28 +18,22 @@ std::string header_hint(std::string_view key, std::string_view label) {
       printable(key), printable(label));
 }
 
-// "./a/b.jpg" -> "a" NUL "b.jpg" NUL
-std::string place_of_path(std::string_view path) {
+LabelPlace place_of_path(std::string_view path) {
   while (path.starts_with("./")) path.remove_prefix(2);
   const std::size_t slash = path.rfind('/');
-  std::string place(slash == std::string_view::npos ? "" : path.substr(0, slash));
-  place.append(1, '\0')
-      .append(path.substr(slash == std::string_view::npos ? 0 : slash + 1))
-      .append(1, '\0');
-  return place;
+  if (slash == std::string_view::npos) return {.name = std::string(path)};
+  return {.folder = std::string(path.substr(0, slash)),
+          .name = std::string(path.substr(slash + 1))};
 }
+
+LabelPlace place_of_number(std::uint64_t number) { return {.name = fmt::format("{:020}", number)}; }
 
 std::string_view without_suffix(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-std::string path_of(std::string_view place) {
-  const std::size_t folder_end = place.find('\0');
-  std::string path(place.substr(0, folder_end));
-  if (!path.empty()) path += '/';
-  return path.append(place.substr(folder_end + 1, place.size() - folder_end - 2));
-}
+std::string path_of(const LabelPlace& place) { return join_path(place.folder, place.name); }
 
 }  // namespace
 
@@ -65,7 +60,7 @@ LabelList::LabelList(const LabelListRequest& request)
 
 void LabelList::rewind() {
   rows_.rewind();
-  previous_.clear();
+  previous_.reset();
 }
 
 std::vector<std::string> LabelList::notes(bool has_nested_files) const {
@@ -76,22 +71,19 @@ std::vector<std::string> LabelList::notes(bool has_nested_files) const {
 }
 
 void LabelList::read_rows(const LabelListRequest& request) {
-  std::string entry;
   std::uint64_t number = 0;
   const LabelForm form = read_label_rows(request.file, [&](const LabelRow& row) {
     request.stop_if_asked();
     kinds_.note(row.number, row.label);
     if (row.key.empty()) {
-      entry.clear();
-      append_big_endian(entry, number++);
-      rows_.add(entry.append(2, '\0').append(row.label));
-      return;
+      return rows_.add({place_of_number(number++), std::string(row.label)});
     }
-    has_folders_ = has_folders_ || place_of_path(row.key).front() != '\0';
+    LabelPlace place = place_of_path(row.key);
+    has_folders_ = has_folders_ || !place.folder.empty();
     const bool has_suffix = !request.is_sample || request.is_sample(row.key);
     has_suffixes_ = has_suffixes_ || has_suffix;
     note_header(row, has_suffix);
-    rows_.add(place_of_path(row.key).append(row.label));
+    rows_.add({std::move(place), std::string(row.label)});
   });
   rows_.finish();
   if (form == LabelForm::ground_truth) match_ = KeyMatch::position;
@@ -118,19 +110,17 @@ void LabelList::note_header(const LabelRow& row, bool has_suffix) {
 // The numbers of ground truth become the names that they stand for.
 void LabelList::name_synsets(const LabelListRequest& request) {
   const SynsetNumbers synsets = synsets_beside(path_);
-  ExternalSorter named(request.scratch_folder, request.memory_bytes);
-  std::string entry;
-  for (std::uint64_t row = 1; const std::optional<std::string_view> next = rows_.next(); ++row) {
+  SortedTable<PlacedLabel> named(request.scratch_folder, request.memory_bytes);
+  for (std::uint64_t row = 1; std::optional<PlacedLabel> next = rows_.next(); ++row) {
     request.stop_if_asked();
-    const std::string_view place = next->substr(0, sizeof(std::uint64_t) + 2);
-    const std::int64_t number = parse_integer_label(next->substr(place.size())).value_or(0);
+    const std::int64_t number = parse_integer_label(next->label).value_or(0);
     if (number < 1 || static_cast<std::uint64_t>(number) > synsets.names.size()) {
       throw Error(Code::bad_content, "row {}: {} is not one of the {} numbers in {}", row, number,
                   synsets.names.size(), synsets.from)
           .at(path_)
           .hint("take both files from the same devkit");
     }
-    named.add(entry.assign(place).append(synsets.names[static_cast<std::size_t>(number - 1)]));
+    named.add({std::move(next->place), synsets.names[static_cast<std::size_t>(number - 1)]});
   }
   named.finish();
   rows_ = std::move(named);
@@ -158,18 +148,13 @@ void LabelList::choose_match(const LabelListRequest& request) {
                                  : "paths without suffix"));
 }
 
-std::string LabelList::place_of(std::string_view folder, std::string_view name,
-                                std::uint64_t number) const {
-  std::string place;
-  if (match_ == KeyMatch::position) {
-    append_big_endian(place, number);
-    return place.append(2, '\0');
-  }
+LabelPlace LabelList::place_of(std::string_view folder, std::string_view name,
+                               std::uint64_t number) const {
+  if (match_ == KeyMatch::position) return place_of_number(number);
   const bool has_folder = match_ == KeyMatch::path || match_ == KeyMatch::path_stem;
   const bool has_suffix = match_ == KeyMatch::path || match_ == KeyMatch::name;
-  if (has_folder) place = folder;
-  place.append(1, '\0').append(has_suffix ? name : without_suffix(name)).append(1, '\0');
-  return place;
+  return {.folder = std::string(has_folder ? folder : std::string_view()),
+          .name = std::string(has_suffix ? name : without_suffix(name))};
 }
 
 Error LabelList::likely_header() const {
@@ -191,13 +176,9 @@ void LabelList::refuse_none() const {
 std::vector<std::string> LabelList::class_names() const { return {names_.begin(), names_.end()}; }
 
 std::optional<LabelList::Row> LabelList::next() {
-  const std::optional<std::string_view> entry = rows_.next();
-  if (!entry) return std::nullopt;
-  const std::size_t place_end = match_ == KeyMatch::position
-                                    ? sizeof(std::uint64_t) + 2
-                                    : entry->find('\0', entry->find('\0') + 1) + 1;
-  Row row{.place = std::string(entry->substr(0, place_end)),
-          .text = std::string(entry->substr(place_end))};
+  std::optional<PlacedLabel> next = rows_.next();
+  if (!next) return std::nullopt;
+  Row row{.place = std::move(next->place), .text = std::move(next->label)};
   if (row.place == previous_) {
     throw Error(Code::bad_content, "path '{}' has more than one row", printable(path_of(row.place)))
         .at(path_)
@@ -210,7 +191,10 @@ std::optional<LabelList::Row> LabelList::next() {
 
 std::string LabelList::key_of(const Row& row) const {
   if (match_ != KeyMatch::position) return path_of(row.place);
-  return fmt::format("row {}", read_big_endian(std::string_view(row.place).substr(0, 8)) + 1);
+  std::uint64_t number = 0;
+  (void)std::from_chars(row.place.name.data(), row.place.name.data() + row.place.name.size(),
+                        number);
+  return fmt::format("row {}", number + 1);
 }
 
 Error LabelList::unmatched(const Row& row, const std::string& root) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/labels/label_kinds.hpp"
 #include "shale/labels/label_rows.hpp"
 
@@ -22,6 +23,21 @@ enum class KeyMatch {
   stem,      ///< the file's name without its suffix: no key has the suffix of a sample
   path_stem, /**< the path without its suffix */
   position,  ///< no keys: the rows are those of the files in sorted order
+};
+
+/// What a row is found by: a folder and a name, or what of both its key has. Where there are no
+/// keys, the name is the number of the row, 20 digits.
+struct LabelPlace {
+  std::string folder = {}, name = {};
+  static auto columns(auto& row) { return std::tie(row.folder, row.name); }
+  friend auto operator<=>(const LabelPlace&, const LabelPlace&) = default;
+};
+
+/// A row as it is kept.
+struct PlacedLabel {
+  LabelPlace place;
+  std::string label;
+  static auto columns(auto& row) { return std::tie(row.place, row.label); }
 };
 
 /// What a list of labels is made for.
@@ -62,12 +78,12 @@ class LabelList {
   /// The same where it turned out whether files are in folders, after a request that said so.
   [[nodiscard]] std::vector<std::string> notes(bool has_nested_files) const;
   /// What the place of the row of a file is: `number` is that of the file in sorted order, from 0.
-  [[nodiscard]] std::string place_of(std::string_view folder, std::string_view name,
-                                     std::uint64_t number) const;
+  [[nodiscard]] LabelPlace place_of(std::string_view folder, std::string_view name,
+                                    std::uint64_t number) const;
 
   struct Row {
-    std::string place;  ///< as place_of says; sorted bytewise, the list of files is too
-    std::string text;   ///< the label, without blanks around it
+    LabelPlace place;  ///< as place_of says; sorted, the list of files is too
+    std::string text;  ///< the label, without blanks around it
     std::int64_t number = 0;
   };
   /// The rows in the order of their places, then nullopt.
@@ -91,7 +107,8 @@ class LabelList {
 
  private:
   struct FirstRow {
-    std::string place, key, label;
+    LabelPlace place;
+    std::string key, label;
     bool may_be_header = false, has_suffix = false;
     std::uint64_t others = 0;  // with the same label
   };
@@ -101,7 +118,7 @@ class LabelList {
   void choose_match(const LabelListRequest& request);
 
   std::string path_;
-  ExternalSorter rows_;
+  SortedTable<PlacedLabel> rows_;
   KeyMatch match_ = KeyMatch::path;
   bool has_folders_ = false, has_suffixes_ = false;  // of keys
   std::vector<std::string> notes_;
@@ -109,7 +126,7 @@ class LabelList {
   LabelKinds kinds_;
   FirstRow first_;
   bool are_numbers_ = true, has_likely_header_ = false;
-  std::string previous_;
+  std::optional<LabelPlace> previous_;
 };
 
 }  // namespace shale

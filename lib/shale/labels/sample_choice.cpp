@@ -11,7 +11,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/io/write_fully.hpp"
 #include "shale/labels/text_lines.hpp"
 
@@ -31,16 +31,23 @@ std::optional<std::uint64_t> plain_number(std::string_view text) {
   return is_plain ? std::optional(number) : std::nullopt;
 }
 
-std::uint64_t number_at(std::string_view entry, std::size_t position) {
-  return read_big_endian(entry.substr(position, sizeof(std::uint64_t)));
-}
+// A row of the input, and the line or place that lists it.
+struct ListedRow {
+  std::uint64_t row = 0, place = 0;
+  static auto columns(auto& row) { return std::tie(row.row, row.place); }
+};
+using ListedRows = SortedTable<ListedRow>;
 
-std::string hashed(std::string_view key, std::uint64_t number) {
-  std::string entry(as_text(bytes_of(xxh3_128(as_bytes(key)))));
-  append_big_endian(entry, number);
-  return entry;
+// The hash of a key, and the line that it is in, or the row of its sample.
+struct HashedKey {
+  Hash128 hash;
+  std::uint64_t number = 0;
+  static auto columns(auto& row) { return std::tie(row.hash, row.number); }
+};
+
+HashedKey hashed(std::string_view key, std::uint64_t number) {
+  return {xxh3_128(as_bytes(key)), number};
 }
-constexpr std::size_t kKeyHashBytes = sizeof(Hash128);
 
 // A list of samples: its first line may say of what.
 class LineList {
@@ -100,14 +107,13 @@ class RowResolver {
         memory_(memory_bytes / 4),
         events_(events) {}
 
-  // Entries are a row, and the line or place that lists it.
-  [[nodiscard]] ExternalSorter rows_of(const std::string& path) {
+  [[nodiscard]] ListedRows rows_of(const std::string& path) {
     if (path.ends_with(".npy")) return rows_of_array(path);
     const LineList lines(path);
     return lines.kind() == ListKind::rows ? rows_of_lines(lines) : rows_of_keys(lines);
   }
 
-  [[nodiscard]] ExternalSorter rows_of_array(const std::string& path) {
+  [[nodiscard]] ListedRows rows_of_array(const std::string& path) {
     const NumberFile file(path);
     using Kind = NumberFile::Kind;
     if (file.kind() != Kind::signed_integer && file.kind() != Kind::unsigned_integer) {
@@ -116,8 +122,7 @@ class RowResolver {
           .hint("np.flatnonzero(mask) makes row numbers of a mask");
     }
     const bool is_signed = file.kind() == Kind::signed_integer;
-    ExternalSorter rows(scratch_, memory_);
-    std::string entry;
+    ListedRows rows(scratch_, memory_);
     file.walk(events_, [&](std::uint64_t first, std::span<const std::uint64_t> numbers) {
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         const bool is_negative = is_signed && static_cast<std::int64_t>(numbers[i]) < 0;
@@ -127,10 +132,7 @@ class RowResolver {
                                         : std::to_string(numbers[i]),
                             samples_);
         }
-        entry.clear();
-        append_big_endian(entry, numbers[i]);
-        append_big_endian(entry, first + i);
-        rows.add(entry);
+        rows.add({numbers[i], first + i});
       }
     });
     rows.finish();
@@ -139,78 +141,69 @@ class RowResolver {
   }
 
  private:
-  ExternalSorter rows_of_lines(const LineList& lines) {
-    ExternalSorter rows(scratch_, memory_);
-    std::string entry;
+  ListedRows rows_of_lines(const LineList& lines) {
+    ListedRows rows(scratch_, memory_);
     lines.for_each([&](std::uint64_t line, std::string_view text) {
       events_.stop_if_asked();
       const std::optional<std::uint64_t> row = plain_number(text);
       if (!row || *row >= samples_)
         throw no_such_row(lines.path(), fmt::format("line {}", line), "'" + printable(text) + "'",
                           samples_);
-      entry.clear();
-      append_big_endian(entry, *row);
-      append_big_endian(entry, line);
-      rows.add(entry);
+      rows.add({*row, line});
     });
     rows.finish();
     refuse_equal_rows(rows, lines.path(), "lines");
     return rows;
   }
 
-  static void refuse_equal_rows(ExternalSorter& rows, const std::string& path,
+  static void refuse_equal_rows(ListedRows& rows, const std::string& path,
                                 std::string_view places) {
-    std::string previous;
-    while (const std::optional<std::string_view> entry = rows.next()) {
-      if (!previous.empty() && number_at(*entry, 0) == number_at(previous, 0)) {
-        throw listed_twice(
-            path, fmt::format("row {}", number_at(*entry, 0)),
-            fmt::format("in {} {} and {}", places, number_at(previous, 8), number_at(*entry, 8)));
+    std::optional<ListedRow> previous;
+    while (const std::optional<ListedRow> next = rows.next()) {
+      if (previous && next->row == previous->row) {
+        throw listed_twice(path, fmt::format("row {}", next->row),
+                           fmt::format("in {} {} and {}", places, previous->place, next->place));
       }
-      previous = *entry;
+      previous = next;
     }
     rows.rewind();
   }
 
   // Both lists are sorted by the hashes of keys.
-  ExternalSorter rows_of_keys(const LineList& lines) {
+  ListedRows rows_of_keys(const LineList& lines) {
     if (!has_keys_) {
       throw Error(Code::bad_content, "lists keys, but the samples of the input have only numbers")
           .at(lines.path())
           .hint("list row numbers, from 0");
     }
-    ExternalSorter wanted(scratch_, memory_);
+    SortedTable<HashedKey> wanted(scratch_, memory_);
     lines.for_each([&](std::uint64_t line, std::string_view text) {
       events_.stop_if_asked();
       wanted.add(hashed(text, line));
     });
     wanted.finish();
     list_samples();
-    ExternalSorter rows(scratch_, memory_);
-    std::string previous, entry;
+    ListedRows rows(scratch_, memory_);
+    std::optional<HashedKey> previous;
     std::uint64_t unknown = 0, first_unknown = ~std::uint64_t{0};
-    std::optional<std::string_view> sample = samples_by_key_->next();
-    while (const std::optional<std::string_view> line = wanted.next()) {
+    while (const std::optional<HashedKey> line = wanted.next()) {
       events_.stop_if_asked();
-      const std::string_view hash = line->substr(0, kKeyHashBytes);
-      if (!previous.empty() && hash == std::string_view(previous).substr(0, kKeyHashBytes)) {
-        const std::uint64_t second = number_at(*line, kKeyHashBytes);
-        throw listed_twice(
-            lines.path(), "the key '" + printable(lines.text_of(second)) + "'",
-            fmt::format("in lines {} and {}", number_at(previous, kKeyHashBytes), second));
+      if (previous && line->hash == previous->hash) {
+        throw listed_twice(lines.path(), "the key '" + printable(lines.text_of(line->number)) + "'",
+                           fmt::format("in lines {} and {}", previous->number, line->number));
       }
-      previous = *line;
-      while (sample && sample->substr(0, kKeyHashBytes) < hash) sample = samples_by_key_->next();
+      previous = line;
       bool is_known = false;
-      for (; sample && sample->substr(0, kKeyHashBytes) == hash; sample = samples_by_key_->next()) {
+      samples_by_key_->pass_below(&HashedKey::hash, line->hash);
+      for (const HashedKey* sample = samples_by_key_->row();
+           sample != nullptr && sample->hash == line->hash; sample = samples_by_key_->row()) {
         is_known = true;
-        entry.assign(sample->substr(kKeyHashBytes));
-        append_big_endian(entry, number_at(*line, kKeyHashBytes));
-        rows.add(entry);
+        rows.add({sample->number, line->number});
+        samples_by_key_->step();
       }
       if (is_known) continue;
       ++unknown;
-      first_unknown = std::min(first_unknown, number_at(*line, kKeyHashBytes));
+      first_unknown = std::min(first_unknown, line->number);
     }
     if (unknown > 0) {
       throw unknown_key(lines.path(), first_unknown, lines.text_of(first_unknown), unknown)
@@ -239,14 +232,8 @@ class RowResolver {
   std::string scratch_;
   std::uint64_t memory_;
   const Events& events_;
-  std::optional<ExternalSorter> samples_by_key_;
+  std::optional<SortedTable<HashedKey>> samples_by_key_;
 };
-
-// The next row of a sorted list, a row once.
-std::optional<std::uint64_t> next_row(ExternalSorter& rows) {
-  const std::optional<std::string_view> entry = rows.next();
-  return entry ? std::optional(number_at(*entry, 0)) : std::nullopt;
-}
 
 }  // namespace
 
@@ -261,25 +248,27 @@ ChosenRows::ChosenRows(const SampleChoice& choice, const SourceInfo& info, Sourc
     : scratch_folder_(scratch_folder), memory_bytes_(memory_bytes), rows_(scratch_folder) {
   const std::uint64_t samples = info.manifest.samples;
   RowResolver resolver(info, whole, scratch_folder, memory_bytes, events);
-  std::optional<ExternalSorter> selected, excluded;
+  std::optional<ListedRows> selected, excluded;
   if (!choice.rows_file.empty()) selected = resolver.rows_of_array(choice.rows_file);
   if (!choice.select_file.empty()) selected = resolver.rows_of(choice.select_file);
   if (!choice.exclude_file.empty()) excluded = resolver.rows_of(choice.exclude_file);
 
   Hasher128 hasher;
-  std::optional<std::uint64_t> left_out = excluded ? next_row(*excluded) : std::nullopt;
   const auto take = [&](std::uint64_t row) {
-    while (left_out && *left_out < row) left_out = next_row(*excluded);
-    if (left_out == row) return;
+    if (excluded) {
+      excluded->pass_below(&ListedRow::row, row);
+      if (const ListedRow* left_out = excluded->row(); left_out != nullptr && left_out->row == row)
+        return;
+    }
     const Bytes bytes = bytes_of(row);
     rows_.append(bytes);
     hasher.update(bytes);
     ++count_;
   };
   if (selected) {
-    while (const std::optional<std::uint64_t> row = next_row(*selected)) {
+    while (const std::optional<ListedRow> next = selected->next()) {
       events.stop_if_asked();
-      take(*row);
+      take(next->row);
     }
   } else {
     for (std::uint64_t row = 0; row < samples; ++row) {
@@ -311,17 +300,13 @@ std::uint64_t ChosenRows::at(std::uint64_t i) {
 
 void ChosenRows::write_array(const NamelessFile& file, std::optional<std::uint64_t> seed,
                              const Events& events) {
-  std::optional<ExternalSorter> shuffled;
+  std::optional<ListedRows> shuffled;  // by their places
   if (seed) {
     shuffled.emplace(scratch_folder_, memory_bytes_);
     const Permutation order(count_, *seed);
-    std::string entry;
     for (std::uint64_t i = 0; i < count_; ++i) {
       events.stop_if_asked();
-      entry.clear();
-      append_big_endian(entry, order.inverse(i));
-      append_big_endian(entry, at(i));
-      shuffled->add(entry);
+      shuffled->add({order.inverse(i), at(i)});
     }
     shuffled->finish();
   }
@@ -334,7 +319,7 @@ void ChosenRows::write_array(const NamelessFile& file, std::optional<std::uint64
   };
   for (std::uint64_t i = 0; i < count_; ++i) {
     events.stop_if_asked();
-    const std::uint64_t row = shuffled ? number_at(*shuffled->next(), 8) : at(i);
+    const std::uint64_t row = shuffled ? shuffled->next()->place : at(i);
     const Bytes bytes = bytes_of(row);
     piece.insert(piece.end(), bytes.begin(), bytes.end());
     if (piece.size() >= kPieceBytes) flush();

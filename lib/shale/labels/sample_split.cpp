@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "shale/base/bytes.hpp"
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/flow/permutation.hpp"
@@ -13,18 +14,12 @@
 #include "shale/labels/text_lines.hpp"
 #include "shale/manifest/csv.hpp"
 
-// Lists are resolved by sorting, all numbers big-endian:
-//   wanted   xxh3-128 of a key, u8 part, u64 line, u8 how likely the key is
-//   by key   xxh3-128 of a key, u64 row
-//   found    u8 part, u64 line, u8 how likely, u64 row
-//   listed   u64 row, u8 part, u64 line
-
 namespace shale {
 namespace {
 
 constexpr std::string_view kSplitListSuffixes[] = {".avi",  ".mp4", ".mkv", ".webm", ".mov", ".mpg",
                                                    ".mpeg", ".m4v", ".wmv", ".flv",  ".3gp"};
-constexpr std::uint64_t kSplitHashBytes = 16, kNumber = 8, kSorters = 5;
+constexpr std::uint64_t kSorters = 5;
 // Of a label in memory; few labels are always taken, as many as of ImageNet's 21,841 classes.
 constexpr std::uint64_t kLabelBytes = 64, kLeastLabels = 65'536;
 // Of a source of fixed rows, which may have to put them together.
@@ -73,10 +68,6 @@ std::string unquoted(std::string_view row) {
     field += row[i];
   }
   return field;
-}
-
-std::string hash_of(std::string_view key) {
-  return std::string(as_text(xxh3_128(as_bytes(key)).bytes()));
 }
 
 std::optional<std::size_t> list_of(const Schema& schema) {
@@ -140,21 +131,18 @@ SampleSplit::SampleSplit(SplitRequest request, Source& whole, std::uint64_t seed
       scratch_folder_(scratch_folder),
       memory_bytes_(memory_bytes / kSorters),
       events_(events),
-      samples_(sorter()),
-      listed_(sorter()) {
+      samples_(scratch_folder_, memory_bytes_),
+      listed_(scratch_folder_, memory_bytes_) {
   take_samples(whole, among);
   if (request_.has_files()) resolve_lists();
   rewind();
 }
-
-ExternalSorter SampleSplit::sorter() const { return {scratch_folder_, memory_bytes_}; }
 
 void SampleSplit::take_samples(Source& whole, ChosenRows* among) {
   const std::optional<std::size_t> list = list_of(whole.info().schema);
   if (request_.has_files() && !list) throw Error(Code::bug, "lists of samples that are not videos");
   LabelReader labels(whole.info());
   std::uint64_t first = 0, taken = 0;
-  std::string entry;
   const std::uint64_t row_bytes = std::max<std::uint64_t>(1, whole.info().row_bytes.value_or(1));
   const std::uint64_t most = std::clamp<std::uint64_t>(kBytesAtOnce / row_bytes, 1, kRowsAtOnce);
   while (const std::optional<PendingSample> run = whole.next(most)) {
@@ -166,12 +154,10 @@ void SampleSplit::take_samples(Source& whole, ChosenRows* among) {
         if (among->at(taken) != first + i) continue;
         ++taken;
       }
-      entry.clear();
-      append_big_endian(entry, first + i);
-      append_big_endian(entry, of_run[i]);
-      append_big_endian(entry, list ? run->cells[*list].place.count : std::uint32_t{0});
-      if (list) entry += run->key;
-      samples_.add(entry);
+      samples_.add({.row = first + i,
+                    .label = of_run[i],
+                    .elements = list ? run->cells[*list].place.count : std::uint32_t{0},
+                    .key = list ? std::string_view(run->key) : std::string_view()});
       count_label(of_run[i]);
     }
     first += run->rows;
@@ -202,19 +188,16 @@ std::vector<std::uint64_t> SampleSplit::counts() const {
 void SampleSplit::rewind() {
   samples_.rewind();
   for (auto& [label, of_class] : classes_) of_class.seen = 0;
-  if (!request_.has_files()) return;
-  listed_.rewind();
-  is_held_ = false;
+  if (request_.has_files()) listed_.rewind();
 }
 
 std::optional<SampleSplit::Entry> SampleSplit::next() {
-  const std::optional<std::string_view> entry = samples_.next();
-  if (!entry) return std::nullopt;
-  Entry sample;
-  sample.row = read_big_endian(entry->substr(0, kNumber));
-  sample.label = static_cast<std::int64_t>(read_big_endian(entry->substr(kNumber, kNumber)));
-  sample.elements = static_cast<std::uint32_t>(read_big_endian(entry->substr(2 * kNumber, 4)));
-  sample.key = entry->substr(2 * kNumber + 4);
+  const std::optional<SplitSample> next = samples_.next();
+  if (!next) return std::nullopt;
+  Entry sample{.key = std::string(next->key),
+               .row = next->row,
+               .label = next->label,
+               .elements = next->elements};
   sample.part = request_.has_files() ? part_by_list(sample.row)
                                      : part_by_share(classes_[sample.label], sample.label);
   return sample;
@@ -232,40 +215,33 @@ std::size_t SampleSplit::part_by_share(OfClass& of_class, std::int64_t label) co
 }
 
 std::size_t SampleSplit::part_by_list(std::uint64_t row) {
-  const auto hold = [&] {
-    const std::optional<std::string_view> entry = listed_.next();
-    held_ = entry.value_or("");
-    is_held_ = true;
-  };
-  if (!is_held_) hold();
-  if (held_.empty() || read_big_endian(std::string_view(held_).substr(0, kNumber)) != row)
-    return kNoPart;
-  const auto part = static_cast<std::uint8_t>(held_[kNumber]);
-  hold();
+  const SplitLine* const line = listed_.row();
+  if (line == nullptr || line->row != row) return kNoPart;
+  const std::size_t part = line->part;
+  listed_.step();
   return part;
 }
 
 void SampleSplit::resolve_lists() {
-  ExternalSorter wanted = sorter(), found = sorter();
+  SortedTable<WantedKey> wanted(scratch_folder_, memory_bytes_);
+  SortedTable<FoundKey> found(scratch_folder_, memory_bytes_);
   sort_wanted(wanted);
   join(wanted, found);
   take_found(found);
   refuse_listed_twice();
 }
 
-void SampleSplit::sort_wanted(ExternalSorter& wanted) const {
-  std::string entry;
+void SampleSplit::sort_wanted(SortedTable<WantedKey>& wanted) const {
   for (std::size_t part = 0; part < request_.parts.size(); ++part) {
     TextLines(request_.parts[part].file, "one video")
         .for_each([&](std::uint64_t line, std::string_view text) {
           events_.stop_if_asked();
           std::uint8_t likely = 0;
           for (const std::string& key : keys_in_line(text)) {
-            entry = hash_of(key);
-            append_big_endian(entry, static_cast<std::uint8_t>(part));
-            append_big_endian(entry, line);
-            append_big_endian(entry, likely++);
-            wanted.add(entry);
+            wanted.add(
+                {.hash = xxh3_128(as_bytes(key)),
+                 .line = {
+                     .part = static_cast<std::uint8_t>(part), .line = line, .likely = likely++}});
           }
           return true;
         });
@@ -273,49 +249,38 @@ void SampleSplit::sort_wanted(ExternalSorter& wanted) const {
   wanted.finish();
 }
 
-void SampleSplit::join(ExternalSorter& wanted, ExternalSorter& found) {
-  ExternalSorter by_key = sorter();
-  std::string entry;
-  while (const std::optional<std::string_view> sample = samples_.next()) {
-    entry = hash_of(sample->substr(2 * kNumber + 4));
-    by_key.add(entry.append(sample->substr(0, kNumber)));
-  }
+void SampleSplit::join(SortedTable<WantedKey>& wanted, SortedTable<FoundKey>& found) {
+  SortedTable<SampleKey> by_key(scratch_folder_, memory_bytes_);
+  while (const std::optional<SplitSample> sample = samples_.next())
+    by_key.add({.hash = xxh3_128(as_bytes(sample->key)), .row = sample->row});
   by_key.finish();
-  std::optional<std::string_view> sample = by_key.next();
-  while (const std::optional<std::string_view> line = wanted.next()) {
+  while (const std::optional<WantedKey> wants = wanted.next()) {
     events_.stop_if_asked();
-    const std::string_view hash = line->substr(0, kSplitHashBytes);
-    while (sample && sample->substr(0, kSplitHashBytes) < hash) sample = by_key.next();
-    if (!sample || sample->substr(0, kSplitHashBytes) != hash) continue;
-    entry = line->substr(kSplitHashBytes);
-    found.add(entry.append(sample->substr(kSplitHashBytes)));
+    by_key.pass_below(&SampleKey::hash, wants->hash);
+    const SampleKey* const sample = by_key.row();
+    if (sample != nullptr && sample->hash == wants->hash) found.add({wants->line, sample->row});
   }
   found.finish();
 }
 
 // The likeliest key of each line; a line without any is refused.
-void SampleSplit::take_found(ExternalSorter& found) {
-  constexpr std::size_t kLine = 1, kRow = kLine + kNumber + 1;
-  std::optional<std::string_view> next = found.next();
-  std::string entry;
+void SampleSplit::take_found(SortedTable<FoundKey>& found) {
   for (std::size_t part = 0; part < request_.parts.size(); ++part) {
     const TextLines lines(request_.parts[part].file, "one video");
     std::uint64_t unknown = 0, first_unknown = 0;
-    const auto is_of = [&](std::uint64_t line) {
-      return next && static_cast<std::uint8_t>(next->front()) == part &&
-             read_big_endian(next->substr(kLine, kNumber)) == line;
+    const auto next_of = [&](std::uint64_t line) {
+      const FoundKey* const next = found.row();
+      return next != nullptr && next->line.part == part && next->line.line == line ? next : nullptr;
     };
     lines.for_each([&](std::uint64_t line, std::string_view) {
       events_.stop_if_asked();
-      if (!is_of(line)) {
+      const FoundKey* const next = next_of(line);
+      if (next == nullptr) {
         if (unknown++ == 0) first_unknown = line;
         return true;
       }
-      entry = next->substr(kRow);
-      append_big_endian(entry, static_cast<std::uint8_t>(part));
-      append_big_endian(entry, line);
-      listed_.add(entry);
-      while (is_of(line)) next = found.next();
+      listed_.add({.row = next->row, .part = next->line.part, .line = line});
+      while (next_of(line) != nullptr) found.step();
       return true;
     });
     if (unknown == 0) continue;
@@ -330,33 +295,25 @@ void SampleSplit::take_found(ExternalSorter& found) {
 }
 
 void SampleSplit::refuse_listed_twice() {
-  std::string previous;
-  while (const std::optional<std::string_view> entry = listed_.next()) {
-    if (!previous.empty() && previous.substr(0, kNumber) == entry->substr(0, kNumber)) {
-      const auto line = [](std::string_view one) {
-        return read_big_endian(one.substr(kNumber + 1, kNumber));
-      };
-      const auto file = [&](std::string_view one) {
-        return request_.parts[static_cast<std::uint8_t>(one[kNumber])].file;
-      };
-      const std::string second(*entry);
-      const std::string what =
-          "the key '" + printable(key_of(read_big_endian(second.substr(0, kNumber)))) + "'";
-      throw listed_twice(file(second), what,
-                         previous[kNumber] == second[kNumber]
-                             ? fmt::format("in lines {} and {}", line(previous), line(second))
-                             : fmt::format("in line {}, and in line {} of {}", line(second),
-                                           line(previous), printable(file(previous))));
+  std::optional<SplitLine> previous;
+  while (const std::optional<SplitLine> next = listed_.next()) {
+    if (previous && previous->row == next->row) {
+      const std::string what = "the key '" + printable(key_of(next->row)) + "'";
+      throw listed_twice(
+          request_.parts[next->part].file, what,
+          previous->part == next->part
+              ? fmt::format("in lines {} and {}", previous->line, next->line)
+              : fmt::format("in line {}, and in line {} of {}", next->line, previous->line,
+                            printable(request_.parts[previous->part].file)));
     }
-    previous = *entry;
+    previous = next;
   }
 }
 
 std::string SampleSplit::key_of(std::uint64_t row) {
   samples_.rewind();
-  while (const std::optional<std::string_view> entry = samples_.next()) {
-    if (read_big_endian(entry->substr(0, kNumber)) == row)
-      return std::string(entry->substr(2 * kNumber + 4));
+  while (const std::optional<SplitSample> sample = samples_.next()) {
+    if (sample->row == row) return std::string(sample->key);
   }
   return {};
 }

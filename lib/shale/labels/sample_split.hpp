@@ -9,7 +9,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/format/source.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/labels/split_request.hpp"
 
@@ -25,6 +25,46 @@ namespace shale {
 /// and at least one each while there are enough, the largest share first.
 [[nodiscard]] std::vector<std::uint64_t> shares_of(std::uint64_t count,
                                                    const std::vector<SplitPart>& parts);
+
+/// A sample that is divided; without lists its key is empty.
+struct SplitSample {
+  std::uint64_t row = 0;
+  std::int64_t label = 0;
+  std::uint32_t elements = 0;  ///< of its list
+  std::string_view key = {};
+  static auto columns(auto& row) { return std::tie(row.row, row.label, row.elements, row.key); }
+};
+
+/// A key that a line may mean, how likely it is, the key of a sample, and where both meet.
+struct LikelyKey {
+  std::uint8_t part = 0;
+  std::uint64_t line = 0;
+  std::uint8_t likely = 0;
+  static auto columns(auto& row) { return std::tie(row.part, row.line, row.likely); }
+};
+struct WantedKey {
+  Hash128 hash;
+  LikelyKey line;
+  static auto columns(auto& row) { return std::tie(row.hash, row.line); }
+};
+struct SampleKey {
+  Hash128 hash;
+  std::uint64_t row = 0;
+  static auto columns(auto& row) { return std::tie(row.hash, row.row); }
+};
+struct FoundKey {
+  LikelyKey line;
+  std::uint64_t row = 0;
+  static auto columns(auto& row) { return std::tie(row.line, row.row); }
+};
+
+/// The line that lists a sample.
+struct SplitLine {
+  std::uint64_t row = 0;
+  std::uint8_t part = 0;
+  std::uint64_t line = 0;
+  static auto columns(auto& row) { return std::tie(row.row, row.part, row.line); }
+};
 
 /// The samples of an input in order, each with the part of a split that it belongs to. Shares are
 /// taken from each class of its own: of a permutation (flow/permutation) of the samples of the
@@ -63,13 +103,12 @@ class SampleSplit {
   void take_samples(Source& whole, ChosenRows* among);
   void count_label(std::int64_t label);
   void resolve_lists();
-  void sort_wanted(ExternalSorter& wanted) const;
-  void join(ExternalSorter& wanted, ExternalSorter& found);
-  void take_found(ExternalSorter& found);
+  void sort_wanted(SortedTable<WantedKey>& wanted) const;
+  void join(SortedTable<WantedKey>& wanted, SortedTable<FoundKey>& found);
+  void take_found(SortedTable<FoundKey>& found);
   void refuse_listed_twice();
   [[nodiscard]] std::size_t part_by_share(OfClass& of_class, std::int64_t label) const;
   [[nodiscard]] std::size_t part_by_list(std::uint64_t row);
-  [[nodiscard]] ExternalSorter sorter() const;
   [[nodiscard]] std::string key_of(std::uint64_t row);
 
   SplitRequest request_;
@@ -77,10 +116,8 @@ class SampleSplit {
   std::string scratch_folder_;
   std::uint64_t memory_bytes_;
   const Events& events_;
-  ExternalSorter samples_;  // row, label, elements, key
-  ExternalSorter listed_;   // row, part, line
-  std::string held_;        // the next one of `listed_`
-  bool is_held_ = false;
+  SortedTable<SplitSample> samples_;
+  SortedTable<SplitLine> listed_;
   std::map<std::int64_t, OfClass> classes_;
 };
 

@@ -21,8 +21,8 @@
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/sources/named_folders.hpp"
-#include "shale/sources/numbered_source.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/sources/source_over.hpp"
 #include "shale/targets/conversion.hpp"
 #include "shale/targets/identity.hpp"
 

@@ -10,7 +10,7 @@
 #include "shale/shards/place.hpp"
 #include "shale/sources/drawn_source.hpp"
 #include "shale/sources/input_kind.hpp"
-#include "shale/sources/part_source.hpp"
+#include "shale/sources/source_over.hpp"
 #include "shale/sources/transformed_source.hpp"
 
 namespace shale {

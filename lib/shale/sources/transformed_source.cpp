@@ -6,33 +6,28 @@
 #include "shale/encoding/transform.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/sources/source_over.hpp"
 
 namespace shale {
 namespace {
 
-class TransformedSource final : public Source {
+class TransformedSource final : public SourceOver {
  public:
   TransformedSource(std::unique_ptr<Source> source, std::shared_ptr<const Transform> transform,
                     std::vector<std::string> notes)
-      : source_(std::move(source)), transform_(std::move(transform)), notes_(std::move(notes)) {
+      : SourceOver(std::move(source)), transform_(std::move(transform)), notes_(std::move(notes)) {
     take_info();
   }
-
-  [[nodiscard]] const SourceInfo& info() const override { return info_; }
 
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
     std::optional<PendingSample> sample = source_->next(most_rows);
     if (!sample) take_totals();
     return sample;
   }
-  void skip(std::uint64_t samples) override { source_->skip(samples); }
-  [[nodiscard]] std::optional<StreamPoint> point() const override { return source_->point(); }
   void narrow(std::uint64_t first, std::uint64_t samples) override {
     source_->narrow(first, samples);
     take_info();
   }
-  void list_ignored(const ReasonSink& sink) override { source_->list_ignored(sink); }
-  void list_skipped(const SkippedSink& sink) override { source_->list_skipped(sink); }
 
  private:
   // What a stream tells only at its end. Workers are still reading the rest of info(): it stays.
@@ -59,10 +54,8 @@ class TransformedSource final : public Source {
     info_.notes.insert(info_.notes.end(), notes_.begin(), notes_.end());
   }
 
-  std::unique_ptr<Source> source_;
   std::shared_ptr<const Transform> transform_;
   std::vector<std::string> notes_;
-  SourceInfo info_;
 };
 
 // Of its largest sample, so that it depends on nothing but the input; of the others it is then

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "shale/base/error.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/key_check.hpp"
 
@@ -12,6 +12,11 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kSortBytes = 4 << 20, kRowsBetweenStops = 4096;
+
+struct HashOfRow {
+  std::uint64_t hash = 0, row = 0;  // of a key
+  static auto columns(auto& row) { return std::tie(row.hash, row.row); }
+};
 
 std::string key_at(const ShardReader& shard, IndexReader& index, std::uint64_t row) {
   const FieldPlace place = index.row(row).key;
@@ -28,25 +33,21 @@ void refuse_equal_keys(const OpenedDataset& dataset, const std::string& scratch_
   for (const ManifestShard& entry : dataset.shards) {
     const ShardReader shard(dataset.paths, dataset.manifest, entry);
     IndexReader index = shard.open_index();
-    ExternalSorter hashes(scratch_folder, kSortBytes);  // hash of a key, and its row
+    SortedTable<HashOfRow> hashes(scratch_folder, kSortBytes);
     for (std::uint64_t row = 0; row < index.rows(); ++row) {
       if (row % kRowsBetweenStops == 0) stop_if_asked();
-      const std::uint64_t hash = index.row(row).key_hash;
-      hashes.add(std::string(as_text(bytes_of(hash))).append(as_text(bytes_of(row))));
+      // In the order of its bytes in the index: of several keys the same one is named everywhere.
+      hashes.add({read_big_endian(as_text(bytes_of(index.row(row).key_hash))), row});
     }
     hashes.finish();
-    std::string previous;
-    while (const std::optional<std::string_view> next = hashes.next()) {
-      constexpr std::size_t kHashBytes = sizeof(std::uint64_t);
-      const auto row_of = [](std::string_view pair) {
-        return ByteReader(as_bytes(pair.substr(kHashBytes))).read_u64();
-      };
-      if (!previous.empty() && next->substr(0, kHashBytes) == previous.substr(0, kHashBytes)) {
+    std::optional<HashOfRow> previous;
+    while (const std::optional<HashOfRow> next = hashes.next()) {
+      if (previous && next->hash == previous->hash) {
         stop_if_asked();
-        const std::string key = key_at(shard, index, row_of(*next));
-        if (key == key_at(shard, index, row_of(previous))) throw key_is_not_unique(key);
+        const std::string key = key_at(shard, index, next->row);
+        if (key == key_at(shard, index, previous->row)) throw key_is_not_unique(key);
       }
-      previous = *next;
+      previous = next;
     }
   }
 }

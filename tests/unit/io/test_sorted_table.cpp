@@ -1,19 +1,17 @@
-#include <string>
-
 #include <doctest/doctest.h>
 
 #include "shale/io/sorted_table.hpp"
 
 #include "support/temp_dir.hpp"
 
-namespace shale {
-namespace {
+using namespace shale;
+using namespace shale::test;
 
-using test::TempDir;
+namespace {
 
 struct Place {
   std::string_view folder, name;
-  static constexpr auto kColumns = std::tuple(&Place::folder, &Place::name);
+  static auto columns(auto& row) { return std::tie(row.folder, row.name); }
 };
 
 struct Found {
@@ -22,8 +20,9 @@ struct Found {
   Hash128 hash;
   bool is_first = false;
   std::string rest;
-  static constexpr auto kColumns =
-      std::tuple(&Found::place, &Found::label, &Found::hash, &Found::is_first, &Found::rest);
+  static auto columns(auto& row) {
+    return std::tie(row.place, row.label, row.hash, row.is_first, row.rest);
+  }
 };
 
 TEST_CASE("sorted table: rows come back as they were, by their columns from the first one on") {
@@ -65,4 +64,3 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace shale

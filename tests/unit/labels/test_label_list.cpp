@@ -26,9 +26,7 @@ struct Labels {
     are_numbers = list.are_numbers();
     names = list.class_names();
     while (std::optional<LabelList::Row> row = list.next()) {
-      std::string place = row->place;
-      std::replace(place.begin(), place.end(), '\0', '|');
-      rows.push_back(place + row->text);
+      rows.push_back(row->place.folder + '|' + row->place.name + '|' + row->text);
       numbers.push_back(row->number);
     }
   }

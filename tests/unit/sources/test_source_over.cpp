@@ -7,7 +7,7 @@
 #include "shale/folders/folder_source.hpp"
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/drawn_source.hpp"
-#include "shale/sources/part_source.hpp"
+#include "shale/sources/source_over.hpp"
 
 #include "tests/unit/sources/array_files.hpp"
 
