@@ -4,7 +4,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/report/gather_report.hpp"
-#include "shale/report/report_json.hpp"
 #include "shale/report/report_page.hpp"
 #include "shale/report/write_report.hpp"
 #include "shale/shards/place.hpp"
@@ -18,10 +17,13 @@ namespace {
 
 std::string report_text(const ReportFacts& facts, const std::string& output,
                         std::size_t page_bytes) {
-  const std::size_t met = facts.integrity.met.size() + facts.integrity.finding_count;
+  const Json& json = facts.json;
+  const std::uint64_t met =
+      facts.met.size() + json["integrity"].value("findings", std::uint64_t{0});
   return fmt::format(
       "wrote {} ({}): {} of {} looked at{}\n", printable(output), format_size(page_bytes),
-      format_count(facts.looked_at.looked_at), format_counted(facts.samples, "sample", "samples"),
+      format_count(json["looked_at"]["looked_at"].get<std::uint64_t>()),
+      format_counted(json["samples"].get<std::uint64_t>(), "sample", "samples"),
       met > 0 ? fmt::format(", {}", format_counted(met, "finding", "findings")) : std::string());
 }
 
@@ -47,10 +49,10 @@ int run_report(const CommandLine& line, Console& console) {
     page_bytes = page.size();
     write_report(place, page);
   }
-  console.report(report_facts_json(facts), report_text(facts, place.output, page_bytes));
+  console.report(facts.json, report_text(facts, place.output, page_bytes));
   if (!console.is_json()) {
-    for (const Finding& finding : facts.integrity.met) console.finding(finding);
-    for (const Finding& finding : facts.integrity.findings) console.finding(finding);
+    for (const Finding& finding : facts.met) console.finding(finding);
+    for (const Finding& finding : facts.verified) console.finding(finding);
   }
   return facts.is_damaged() ? kDamaged : kDone;
 }

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "shale/report/gather_report.hpp"
-#include "shale/report/report_json.hpp"
 #include "shale/report/report_page.hpp"
 #include "shale/report/write_report.hpp"
 
@@ -33,7 +32,7 @@ MadeReport make_report(const ReportRequest& request, const ReportPlace& place,
   const bool is_written = !place.output.empty();
   if (is_written) refuse_report_output(place);
   const ReportFacts facts = gather_report(request, events);
-  MadeReport made{.facts = report_facts_json(facts).dump(), .page = report_page(facts)};
+  MadeReport made{.facts = facts.json.dump(), .page = report_page(facts)};
   if (is_written) write_report(place, made.page);
   return made;
 }

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
@@ -31,7 +29,6 @@
 namespace {
 
 using shale::test::XmlCheck;
-using Json = nlohmann::ordered_json;
 
 void need(bool is_so) {
   if (!is_so) __builtin_trap();
@@ -42,15 +39,15 @@ void need_xml(const std::string& element) { need(XmlCheck::problem_of(element).e
 // A histogram as the page draws it, under a name that is anything.
 void need_drawable(const std::vector<shale::HistogramBar>& bars, std::string_view name,
                    std::string_view dtype) {
-  Json list = Json::array();
+  shale::Json list = shale::Json::array();
   for (const shale::HistogramBar& bar : bars)
-    list.push_back(Json::array({bar.low, bar.high, bar.count}));
+    list.push_back(shale::Json::array({bar.low, bar.high, bar.count}));
   const std::string word = shale::printable(name);
-  const Json view =
+  const shale::Json view =
       shale::histogram_view({{"bars", list}, {"unit", bars.size() % 2 ? "bytes" : ""}},
                             {"fuzz", word, word, word, word, std::string(dtype)});
   if (!view.is_null())
-    need_xml("<p>" + shale::fill_template("histogram", view, Json::object(), {}) + "</p>");
+    need_xml("<p>" + shale::fill_template("histogram", view, shale::Json::object(), {}) + "</p>");
 }
 
 // Escaped text brings no markup, in an element and in an attribute.

@@ -6,9 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "shale/report/report_facts.hpp"
-
 namespace shale {
+
+/// A bar of a histogram: values in [low, high), the last one in [low, high].
+struct HistogramBar {
+  double low = 0, high = 0;
+  std::uint64_t count = 0;
+  friend bool operator==(const HistogramBar&, const HistogramBar&) = default;
+};
 
 /// Counts whole numbers (bytes, pixels, samples per class) in bars of equal ratio, at most
 /// kMostBars of them and one for 0. Bounds are the same on every machine, and what is counted where

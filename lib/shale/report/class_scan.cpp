@@ -1,9 +1,10 @@
 #include "shale/report/class_scan.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <utility>
 
-#include <fmt/format.h>
+#include "shale/base/printable.hpp"
 
 namespace shale {
 namespace {
@@ -14,9 +15,9 @@ constexpr std::uint64_t kRuns = 512;
 constexpr double kSorted = 0.2, kMixed = 0.9;
 
 // Of the last run, from its labels.
-void close_run(OrderFacts& order, std::vector<std::int64_t>& labels) {
+void close_run(std::vector<LabelRun>& runs, std::vector<std::int64_t> labels) {
   if (labels.empty()) return;
-  OrderFacts::Run& run = order.runs.back();
+  LabelRun& run = runs.back();
   const auto middle = labels.begin() + static_cast<std::ptrdiff_t>(labels.size() / 2);
   std::nth_element(labels.begin(), middle, labels.end());
   run.median = *middle;
@@ -46,95 +47,108 @@ void ClassScan::add_label(std::uint64_t row, std::int64_t label) {
     return;
   }
   if (has_last_ && last_row_ + 1 == row) {
-    ++order_.neighbours;
-    order_.differing += last_label_ != label ? 1 : 0;
+    ++neighbours_;
+    differing_ += last_label_ != label ? 1 : 0;
   }
   const bool is_new_run = has_last_ && last_row_ / rows_in_run_ != row / rows_in_run_;
   if (is_new_run) {
-    close_run(order_, run_labels_);
-    run_labels_.clear();
+    close_run(runs_, std::exchange(run_labels_, {}));
   }
-  if (run_labels_.empty()) order_.runs.push_back({.first_row = row});
+  if (run_labels_.empty()) runs_.push_back({.first_row = row});
   run_labels_.push_back(label);
   has_last_ = true;
   last_row_ = row;
   last_label_ = label;
 }
 
-ClassFacts ClassScan::classes(SampledFrom from) const {
-  ClassFacts facts;
-  facts.field = set_.schema().fields[*set_.label_field()].name;
-  facts.from = from;
-  if (is_full_) return facts;
-  const std::uint64_t named = set_.manifest().classes.size();
-  const auto class_of = [&](std::int64_t label, std::uint64_t count) {
-    return ClassCount{label, set_.class_name(label), count};
+Json ClassScan::classes(SampledFrom from) const {
+  struct Class {
+    std::int64_t label;
+    std::uint64_t count;
   };
-  std::vector<ClassCount> all;
-  all.reserve(counts_.size() + named);
+  std::vector<Class> all;
+  const std::uint64_t named = is_full_ ? 0 : set_.manifest().classes.size();
+  std::uint64_t empty = 0, without_class = 0;
   for (std::uint64_t i = 0; i < named; ++i) {
     const auto label = static_cast<std::int64_t>(i);
     const auto found = counts_.find(label);
-    all.push_back(class_of(label, found == counts_.end() ? 0 : found->second));
+    all.push_back({label, found == counts_.end() ? 0 : found->second});
   }
   for (const auto& [label, count] : counts_) {
     const bool is_named = label >= 0 && static_cast<std::uint64_t>(label) < named;
     if (is_named) continue;
-    if (named > 0) facts.without_label += count;
-    all.push_back(class_of(label, count));
+    if (named > 0) without_class += count;
+    all.push_back({label, count});
   }
-  std::ranges::stable_sort(all, {}, &ClassCount::label);
-  facts.class_count = all.size();
+  std::ranges::stable_sort(all, {}, &Class::label);
   RatioBins sizes;
-  for (const ClassCount& one : all) {
+  const Class* largest = nullptr;
+  const Class* smallest = nullptr;
+  for (const Class& one : all) {
     sizes.count(one.count);
-    facts.empty_classes += one.count == 0 ? 1 : 0;
+    empty += one.count == 0 ? 1 : 0;
     if (one.count == 0) continue;
-    if (facts.largest.count < one.count) facts.largest = one;
-    if (facts.smallest.count == 0 || facts.smallest.count > one.count) facts.smallest = one;
+    if (largest == nullptr || largest->count < one.count) largest = &one;
+    if (smallest == nullptr || smallest->count > one.count) smallest = &one;
   }
-  if (all.size() <= kShownClasses) {
-    facts.classes = std::move(all);
-    return facts;
+  const auto class_json = [&](const Class& one) {
+    Json json = {{"label", one.label}, {"samples", one.count}};
+    put_name(json, "name", set_.class_name(one.label));
+    return json;
+  };
+  Json facts = {{"field", printable(set_.schema().fields[*set_.label_field()].name)},
+                {"count", all.size()},
+                {"empty", empty},
+                {"without_class", without_class},
+                {"from", json_of(from)},
+                {"classes", Json::array()}};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all.size() <= kShownClasses || i < kShownClasses / 2 || i + kShownClasses / 2 >= all.size())
+      facts["classes"].push_back(class_json(all[i]));
+  if (largest != nullptr) {
+    facts["largest"] = class_json(*largest);
+    facts["smallest"] = class_json(*smallest);
   }
-  facts.sizes = {.name = "samples per class",
-                 .unit = "samples",
-                 .is_logarithmic = true,
-                 .bars = sizes.bars(),
-                 .from = {all.size(), all.size()}};
-  const auto half = static_cast<std::ptrdiff_t>(kShownClasses / 2);
-  facts.classes.assign(all.begin(), all.begin() + half);
-  facts.classes.insert(facts.classes.end(), all.end() - half, all.end());
-  std::ranges::stable_sort(all, std::greater<>{}, &ClassCount::count);
+  if (all.size() <= kShownClasses) return facts;
+  std::ranges::stable_sort(all, std::greater<>{}, &Class::count);
   all.resize(std::min(all.size(), kListedClasses));
-  facts.list = std::move(all);
+  facts["by_size"] = list_of(all, class_json);
+  facts["sizes"] = histogram_json(sizes.bars(), {sizes.total(), sizes.total()}, "samples");
   return facts;
 }
 
-OrderFacts ClassScan::order(SampledFrom from) const {
-  if (is_full_) return {.verdict = "too many different labels for classes", .from = from};
-  OrderFacts facts = order_;
-  facts.from = from;
-  std::vector<std::int64_t> last = run_labels_;
-  close_run(facts, last);
+Json ClassScan::order(SampledFrom from) const {
+  if (is_full_) return order_without_score("too many different labels for classes", from);
+  std::vector<LabelRun> runs = runs_;
+  close_run(runs, run_labels_);
   double all = 0, same = 0;
   for (const auto& [label, count] : counts_) {
     all += static_cast<double>(count);
     same += static_cast<double>(count) * (static_cast<double>(count) - 1);
   }
-  if (all >= 2) facts.expected_differing = 1 - same / (all * (all - 1));
-  if (counts_.size() < 2 || facts.neighbours == 0) {
-    facts.verdict = counts_.empty() ? "there are no labels" : "all samples have one label";
-    return facts;
+  const double expected = all >= 2 ? 1 - same / (all * (all - 1)) : 0;
+  Json facts = {{"verdict", counts_.empty() ? "there are no labels" : "all samples have one label"},
+                {"from", json_of(from)}};
+  if (counts_.size() >= 2 && neighbours_ > 0) {
+    const double score =
+        static_cast<double>(differing_) / static_cast<double>(neighbours_) / expected;
+    facts["verdict"] = score < kSorted  ? "sorted by class: shuffle when you read it"
+                       : score < kMixed ? "partly sorted by class: shuffle when you read it"
+                                        : "well mixed";
+    if (std::isfinite(score)) facts["shuffle_score"] = score;
   }
-  const double differing =
-      static_cast<double>(facts.differing) / static_cast<double>(facts.neighbours);
-  facts.shuffle_score = differing / facts.expected_differing;
-  facts.verdict = *facts.shuffle_score < kSorted ? "sorted by class: shuffle when you read it"
-                  : *facts.shuffle_score < kMixed
-                      ? "partly sorted by class: shuffle when you read it"
-                      : "well mixed";
+  facts.update({{"neighbours", neighbours_},
+                {"differing", differing_},
+                {"expected_differing", expected},
+                {"runs", list_of(runs, [](const LabelRun& run) {
+                   return Json{run.first_row, run.least, run.median, run.most};
+                 })}});
   return facts;
+}
+
+Json order_without_score(std::string_view verdict, SampledFrom from) {
+  return {{"verdict", verdict}, {"from", json_of(from)},     {"neighbours", 0},
+          {"differing", 0},     {"expected_differing", 0.0}, {"runs", Json::array()}};
 }
 
 std::vector<std::int64_t> shown_classes(const std::map<std::int64_t, std::uint64_t>& counts,

@@ -7,7 +7,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/report/shown_sample.hpp"
 
 namespace shale {
 namespace {
@@ -28,6 +27,31 @@ std::uint64_t picture_bytes_of(const ReportSample& sample) {
   return bytes;
 }
 
+Json sample_json(const ReportSample& sample) {
+  Json json = {{"row", sample.row}, {"key", printable(sample.key)}, {"bytes", sample.bytes}};
+  put_number(json, "label", sample.label);
+  put_name(json, "class", sample.class_name);
+  put_name(json, "type", sample.type);
+  if (sample.width > 0) {
+    json["width"] = sample.width;
+    json["height"] = sample.height;
+  }
+  if (!sample.odd.empty()) json["odd"] = sample.odd;
+  if (!sample.thumbnail.bytes.empty()) json["thumbnail"] = json_of(sample.thumbnail);
+  if (!sample.problem.empty()) {
+    json["problem"] = sample.problem;
+    json["damaged"] = sample.is_damaged;
+  }
+  for (const ReportOverlay& mask : sample.masks) {
+    Json one = {{"name", printable(mask.name)}};
+    if (!mask.problem.empty()) one["problem"] = mask.problem;
+    json["masks"].push_back(std::move(one));
+  }
+  if (sample.frame_count > 0) json["frames"] = sample.frame_count;
+  if (!sample.values.empty()) json["values"] = json_of(sample.values);
+  return json;
+}
+
 void drop_pictures(ReportSample& sample) {
   sample.thumbnail = {};
   sample.masks.clear();
@@ -36,6 +60,13 @@ void drop_pictures(ReportSample& sample) {
 }
 
 }  // namespace
+
+Json json_of(const ReportImage& image) {
+  return {{"media_type", image.media_type},
+          {"width", image.width},
+          {"height", image.height},
+          {"bytes", image.bytes.size()}};
+}
 
 NotedImages read_noted_images(const ReportedSet& set, const ProvedLists& lists) {
   std::map<std::string, std::size_t> taken;
@@ -63,15 +94,15 @@ NotedImages read_noted_images(const ReportedSet& set, const ProvedLists& lists) 
 
 std::vector<PlannedSheet> plan_noted_sheets(ReportedSet& set, const SampleSurvey& survey,
                                             const NotedImages& noted) {
-  PlannedSheet odd{.sheet = {.kind = SheetKind::odd, .caption = "odd images"}, .rows = {}};
-  PlannedSheet bad{.sheet = {.kind = SheetKind::problem, .caption = "damaged samples"}, .rows = {}};
+  PlannedSheet odd{.kind = "odd", .caption = "odd images"};
+  PlannedSheet bad{.kind = "problem", .caption = "damaged samples"};
   for (const NotedRow& row : survey.odd) odd.rows.push_back(row.row);
   for (const NotedRow& row : survey.damaged) bad.rows.push_back(row.row);
   if (noted.odd_images) {
-    odd.sheet.of_samples = noted.rows - noted.bad_rows;
-    bad.sheet.of_samples = noted.bad_rows;
+    odd.of_samples = noted.rows - noted.bad_rows;
+    bad.of_samples = noted.bad_rows;
   } else if (!set.manifest().images && survey.looked_at == set.samples()) {
-    odd.sheet.of_samples = survey.odd_images;
+    odd.of_samples = survey.odd_images;
   }
   if (set.samples() <= kMostSearched) {
     for (const NotedImages::Entry& entry : noted.entries) {
@@ -93,13 +124,12 @@ std::vector<PlannedSheet> plan_noted_sheets(ReportedSet& set, const SampleSurvey
   return sheets;
 }
 
-std::vector<ContactSheet> fill_sheets(ReportedSet& set, const std::vector<FieldUse>& uses,
-                                      std::vector<PlannedSheet> planned) {
-  std::map<std::uint64_t, ReportSample> shown;
+Json fill_sheets(ReportedSet& set, const std::vector<FieldUse>& uses,
+                 const std::vector<PlannedSheet>& planned, ReportPictures& pictures) {
   std::vector<std::uint64_t> rows;  // in the order of the sheets
   for (const PlannedSheet& sheet : planned) {
     for (const std::uint64_t row : sheet.rows)
-      if (shown.try_emplace(row).second) rows.push_back(row);
+      if (pictures.samples.try_emplace(row).second) rows.push_back(row);
   }
   std::uint64_t picture_bytes = 0;
   OrderedPipeline<ShownSample> pipeline(set.request().jobs);
@@ -117,15 +147,19 @@ std::vector<ContactSheet> fill_sheets(ReportedSet& set, const std::vector<FieldU
       picture_bytes -= picture_bytes_of(sample.sample);
       drop_pictures(sample.sample);
     }
-    shown[row] = std::move(sample.sample);
+    pictures.samples[row] = std::move(sample.sample);
   }
-  std::vector<ContactSheet> sheets;
-  sheets.reserve(planned.size());
-  for (PlannedSheet& sheet : planned) {
-    for (const std::uint64_t row : sheet.rows) sheet.sheet.samples.push_back(shown[row]);
-    sheets.push_back(std::move(sheet.sheet));
-  }
-  return sheets;
+  return list_of(planned, [&](const PlannedSheet& sheet) {
+    Json json = {{"kind", sheet.kind}, {"caption", sheet.caption}};
+    if (sheet.label) {
+      json["label"] = *sheet.label;
+      put_name(json, "class", set.class_name(*sheet.label));
+    }
+    if (sheet.of_samples > 0) json["of_samples"] = sheet.of_samples;
+    json["samples"] =
+        list_of(sheet.rows, [&](std::uint64_t row) { return sample_json(pictures.samples.at(row)); });
+    return json;
+  });
 }
 
 }  // namespace shale

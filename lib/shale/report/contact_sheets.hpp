@@ -8,6 +8,7 @@
 #include "shale/report/class_scan.hpp"
 #include "shale/report/field_roles.hpp"
 #include "shale/report/proved_lists.hpp"
+#include "shale/report/report_facts.hpp"
 #include "shale/report/sample_survey.hpp"
 
 namespace shale {
@@ -17,8 +18,11 @@ inline constexpr std::size_t kSheetClasses = 12, kSheetColumns = 8;
 
 /// Samples to be shown together; not looked at yet.
 struct PlannedSheet {
-  ContactSheet sheet;
-  std::vector<std::uint64_t> rows;
+  const char* kind;     ///< "random", "class", "odd", "problem"
+  std::string caption;  ///< "random samples", "class 3"
+  std::vector<std::uint64_t> rows = {};
+  std::uint64_t of_samples = 0;  ///< how many samples the set has of this kind; 0: not counted
+  std::optional<std::int64_t> label = {};
 };
 
 /// What images.csv says: a row per sample whose image is odd.
@@ -41,9 +45,8 @@ struct NotedImages {
 
 /// Looks at all of them, each row once, in as many threads as the request says. Pictures take
 /// kMostPictureBytes at most; what comes after is shown without. Errors: same as show_sample.
-[[nodiscard]] std::vector<ContactSheet> fill_sheets(ReportedSet& set,
-                                                    const std::vector<FieldUse>& uses,
-                                                    std::vector<PlannedSheet> planned);
+[[nodiscard]] Json fill_sheets(ReportedSet& set, const std::vector<FieldUse>& uses,
+                               const std::vector<PlannedSheet>& planned, ReportPictures& pictures);
 
 inline constexpr std::uint64_t kMostPictureBytes = std::uint64_t{3} << 20;
 

@@ -1,6 +1,7 @@
 #include "shale/report/field_roles.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "shale/data/fixed_value.hpp"
@@ -62,6 +63,12 @@ NumberKind stored_kind(const Field& field, RowStorage rows) {
 }
 
 }  // namespace
+
+std::string_view name_of(FieldRole role) {
+  constexpr std::array<std::string_view, 8> kNames = {"image",  "mask",  "clip", "label",
+                                                      "number", "array", "text", "bytes"};
+  return kNames[static_cast<std::size_t>(role)];
+}
 
 std::vector<FieldUse> find_roles(ReportedSet& set, const SampleRows& sample) {
   const Manifest& manifest = set.manifest();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "shale/report/number_facts.hpp"
@@ -7,6 +8,10 @@
 #include "shale/report/sample_rows.hpp"
 
 namespace shale {
+
+enum class FieldRole { image, mask, clip, label, number, array, text, bytes };
+/// "image", "mask", "clip", "label", "number", "array", "text", "bytes".
+[[nodiscard]] std::string_view name_of(FieldRole role);
 
 /// What a field is to a reader of the report.
 struct FieldUse {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include "shale/report/previews.hpp"
 #include "shale/report/set_facts.hpp"
 #include "shale/report/snippets.hpp"
+#include "shale/report/time_text.hpp"
 #include "shale/verify/verify.hpp"
 
 namespace shale {
@@ -25,10 +28,14 @@ constexpr std::uint64_t kPreviews = 6;
 constexpr std::string_view kNotNumbers =
     "its elements are not numbers: only their sizes were looked at";
 
-IntegrityFacts verify_set(const ReportRequest& request, const Events& events) {
-  IntegrityFacts facts;
-  facts.command = fmt::format("shale verify {}", shell_word(request.dataset));
-  if (!request.verifies) return facts;
+// What `shale verify` finds, if it is asked to.
+struct Verified {
+  Json json = {{"state", "not asked"}};
+  std::vector<Finding> findings = {};
+};
+
+Verified verify_set(const ReportRequest& request, const Events& events) {
+  if (!request.verifies) return {};
   const VerifyReport report = verify(
       {.dataset = request.dataset,
        .depth = VerifyDepth::full,
@@ -40,16 +47,18 @@ IntegrityFacts verify_set(const ReportRequest& request, const Events& events) {
        .jobs = request.jobs,
        .memory_bytes = request.memory_bytes},
       [](const Finding&) {}, events);
-  facts.shards = report.shards;
-  facts.samples = report.samples;
-  facts.bytes = report.bytes;
-  facts.finding_count = report.findings;
-  facts.findings = report.first_findings;
-  facts.notes = report.notes;
-  facts.state = report.findings > 0                                ? VerifyState::damaged
-                : report.proves_payload || report.proves_container ? VerifyState::sound
-                                                                   : VerifyState::unproven;
-  return facts;
+  const char* state = report.findings > 0                                ? "damaged"
+                      : report.proves_payload || report.proves_container ? "sound"
+                                                                         : "unproven";
+  Json json = {{"state", state},
+               {"met", nullptr},
+               {"shards", report.shards},
+               {"samples", report.samples},
+               {"bytes", report.bytes},
+               {"findings", report.findings},
+               {"first_findings", json_of(report.first_findings)},
+               {"notes", report.notes}};
+  return {.json = std::move(json), .findings = report.first_findings};
 }
 
 // What the walks over the index bring.
@@ -60,18 +69,6 @@ struct Walked {
   SampledFrom from;
   bool is_all = false;
 };
-
-PlannedSheet class_sheet(const ReportedSet& set, std::int64_t label, std::uint64_t count,
-                         const ClassRows& rows) {
-  PlannedSheet sheet;
-  sheet.sheet.kind = SheetKind::of_class;
-  sheet.sheet.caption = fmt::format("class {}", label);
-  sheet.sheet.label = label;
-  sheet.sheet.class_name = set.class_name(label);
-  sheet.sheet.of_samples = count;
-  sheet.rows = rows.rows_of(label);
-  return sheet;
-}
 
 Walked walk_index(ReportedSet& set, const SampleRows& sample) {
   const std::vector<Field>& fields = set.schema().fields;
@@ -98,166 +95,203 @@ Walked walk_index(ReportedSet& set, const SampleRows& sample) {
     if (has_classes) class_rows.take(rows, *label);
   });
   for (const std::int64_t one : shown)
-    walked.sheets.push_back(class_sheet(set, one, walked.classes->counts().at(one), class_rows));
+    walked.sheets.push_back({.kind = "class",
+                             .caption = fmt::format("class {}", one),
+                             .rows = class_rows.rows_of(one),
+                             .of_samples = walked.classes->counts().at(one),
+                             .label = one});
   return walked;
 }
 
-void put_numbers(FieldFacts& facts, std::string_view descr, const NumberCounts& numbers,
-                 const WidthBins& bins) {
-  facts.has_numbers = true;
-  if (number_kind_of(descr) == NumberKind::time) facts.times = descr;
-  facts.values = numbers.values();
-  facts.nan_count = numbers.nan_count();
-  facts.infinite_count = numbers.infinite_count();
-  facts.zero_count = numbers.zero_count();
-  if (numbers.finite_count() > 0) {
-    facts.minimum = numbers.minimum();
-    facts.maximum = numbers.maximum();
-    if (std::isfinite(numbers.mean())) facts.mean = numbers.mean();
-    if (std::isfinite(numbers.deviation())) facts.deviation = numbers.deviation();
-    facts.least_whole = numbers.least_whole();
-    facts.most_whole = numbers.most_whole();
-    facts.is_constant = numbers.finite_count() == numbers.values() &&
-                        numbers.minimum() == numbers.maximum() &&
-                        facts.least_whole == facts.most_whole;
-  }
-  facts.histogram = {.name = facts.name,
-                     .unit = {},
-                     .is_logarithmic = false,
-                     .bars = bins.bars(),
-                     .from = facts.from,
-                     .times = facts.times};
+void put_bound(Json& json, const char* member, double number,
+               const std::optional<WholeNumber>& whole) {
+  if (!whole)
+    json[member] = number;
+  else if (whole->is_negative)
+    json[member] = whole->as_int64();
+  else
+    json[member] = whole->magnitude;
 }
 
-// Of a structured type.
-std::vector<FieldFacts> column_facts(const FieldFacts& whole, const Field& field,
-                                     const SampleSurvey::OfField& of_field) {
-  std::vector<FieldFacts> all;
+// Of numbers; minimum, maximum, mean and deviation are of the finite ones. Complex: of |x|.
+void put_numbers(Json& json, std::string_view descr, const NumberCounts& numbers,
+                 const WidthBins& bins, const SampledFrom& from) {
+  json["values"] = numbers.values();
+  json["nan"] = numbers.nan_count();
+  json["infinite"] = numbers.infinite_count();
+  json["zero"] = numbers.zero_count();
+  const std::optional<WholeNumber>& least = numbers.least_whole();
+  const std::optional<WholeNumber>& most = numbers.most_whole();
+  bool is_constant = false;
+  if (numbers.finite_count() > 0) {
+    put_bound(json, "minimum", numbers.minimum(), least);
+    put_bound(json, "maximum", numbers.maximum(), most);
+    if (number_kind_of(descr) == NumberKind::time && least && most) {
+      json["first_time"] = time_text(least->as_int64(), descr);
+      json["last_time"] = time_text(most->as_int64(), descr);
+    }
+    if (std::isfinite(numbers.mean())) json["mean"] = numbers.mean();
+    if (std::isfinite(numbers.deviation())) json["deviation"] = numbers.deviation();
+    is_constant = numbers.finite_count() == numbers.values() &&
+                  numbers.minimum() == numbers.maximum() && least == most;
+  }
+  json["constant"] = is_constant;
+  json["histogram"] = histogram_json(bins.bars(), from);
+}
+
+Json field_head(const std::string& name, Kind kind, FieldRole role, const SampledFrom& from,
+                std::uint64_t missing) {
+  return {{"name", printable(name)},
+          {"kind", name_of(kind)},
+          {"role", name_of(role)},
+          {"from", json_of(from)},
+          {"missing", missing}};
+}
+
+// The columns of a structured type, with the same numbers.
+Json column_facts(const Field& field, std::uint64_t samples,
+                  const SampleSurvey::OfField& of_field) {
+  Json all = Json::array();
   for (const StructuredColumn& column : columns_of(field.dtype)) {
-    FieldFacts facts;
-    facts.name = column.name;
-    facts.kind = whole.kind;
-    facts.role = column.shape.empty() ? FieldRole::number : FieldRole::array;
-    facts.dtype = dtype_text(column.descr);
-    facts.shape = column.shape;
-    facts.from = {of_field.looked_at, whole.from.of};
+    const SampledFrom from{of_field.looked_at, samples};
+    const FieldRole role = column.shape.empty() ? FieldRole::number : FieldRole::array;
+    Json facts = field_head(column.name, field.kind, role, from, 0);
+    facts["dtype"] = dtype_text(column.descr);
+    facts["shape"] = column.shape;
     const std::size_t number = all.size();
     if (column.kind == NumberKind::none)
-      facts.note = kNotNumbers;
+      facts["note"] = kNotNumbers;
     else if (number < of_field.columns.size())
       put_numbers(facts, column.descr, of_field.columns[number].numbers,
-                  of_field.columns[number].bins);
+                  of_field.columns[number].bins, from);
     all.push_back(std::move(facts));
   }
   return all;
 }
 
-FieldFacts field_facts(const ReportedSet& set, std::size_t number, const FieldUse& use,
-                       const Walked& walked, const SampleSurvey& survey) {
+Json field_facts(const ReportedSet& set, std::size_t number, const FieldUse& use,
+                 const Walked& walked, const SampleSurvey& survey, Json previews) {
   const Field& field = set.schema().fields[number];
   const FieldScan::Column& column = walked.fields.columns()[number];
-  FieldFacts facts;
-  facts.name = field.name;
-  facts.kind = name_of(field.kind);
-  facts.role = use.role;
-  facts.shape = field.shape;
-  facts.from = walked.from;
-  facts.missing = column.missing;
-  facts.bytes = column.bytes;
-  facts.least_bytes = column.least;
-  facts.most_bytes = column.most;
-  if (field.kind == Kind::tensor) facts.dtype = dtype_text(field.dtype);
-  if (field.kind == Kind::integer || field.kind == Kind::real) {
-    facts.dtype = dtype_text(dtype_of_column(field));
-    put_numbers(facts, dtype_of_column(field).descr(), column.numbers, column.bins);
-  }
   const SampleSurvey::OfField& of_field = survey.fields[number];
-  if (field.kind != Kind::tensor) return facts;
-  facts.columns = column_facts(facts, field, of_field);
-  if (use.kind == NumberKind::none && facts.columns.empty()) {
-    facts.note = kNotNumbers;
-    return facts;
+  const bool is_tensor = field.kind == Kind::tensor;
+  const Json columns = is_tensor ? column_facts(field, walked.from.of, of_field) : Json::array();
+  const bool has_numbers = use.kind != NumberKind::none && columns.empty();
+  SampledFrom from = walked.from;
+  if (is_tensor && (has_numbers || !columns.empty())) from.looked_at = of_field.looked_at;
+  Json facts = field_head(field.name, field.kind, use.role, from, column.missing);
+  const bool is_number = field.kind == Kind::integer || field.kind == Kind::real;
+  if (is_tensor || is_number) {
+    facts["dtype"] = dtype_text(dtype_of_column(field));
+    facts["shape"] = field.shape;
   }
-  facts.from.looked_at = of_field.looked_at;
-  if (!facts.columns.empty()) return facts;
-  put_numbers(facts, field.dtype.descr(), of_field.numbers, of_field.bins);
-  if (of_field.too_large > 0)
-    facts.note = fmt::format("{} too large to be read", of_field.too_large);
+  if (column.most > 0) {
+    facts["bytes"] = column.bytes;
+    facts["least_bytes"] = column.least;
+    facts["most_bytes"] = column.most;
+  }
+  if (is_number)
+    put_numbers(facts, dtype_of_column(field).descr(), column.numbers, column.bins, from);
+  else if (is_tensor && has_numbers)
+    put_numbers(facts, field.dtype.descr(), of_field.numbers, of_field.bins, from);
+  if (!columns.empty()) facts["columns"] = columns;
+  if (!previews.empty()) facts["previews"] = std::move(previews);
+  if (is_tensor && !has_numbers && columns.empty())
+    facts["note"] = kNotNumbers;
+  else if (is_tensor && has_numbers && of_field.too_large > 0)
+    facts["note"] = fmt::format("{} too large to be read", of_field.too_large);
   return facts;
 }
 
-ReportFacts describe_set(const ReportedSet& set, const SampleRows& sample) {
+Json describe_set(const ReportedSet& set, const SampleRows& sample) {
   const ReportRequest& request = set.request();
-  ReportFacts facts;
-  facts.generator = request.generator;
-  facts.path = request.dataset;
-  facts.format = set.manifest().format;
-  facts.what = what_it_is(set);
-  facts.samples = set.samples();
-  facts.payload_bytes = set.manifest().payload_bytes;
-  for (const std::string& note : set.loader().notes()) facts.notes.push_back(printable(note));
-  facts.options = {
-      {"sample", sample.is_all() && request.sample == 0 ? std::string("all")
-                                                        : std::to_string(request.sample)},
-      {"verify", request.verifies ? "yes" : "no"}};
-  facts.looked_at = {sample.size(), set.samples()};
-  return facts;
+  return {{"generator", request.generator},
+          {"path", printable(request.dataset)},
+          {"format", set.manifest().format},
+          {"what", what_it_is(set)},
+          {"samples", set.samples()},
+          {"bytes", set.manifest().payload_bytes},
+          {"damaged", false},
+          {"looked_at", json_of(SampledFrom{sample.size(), set.samples()})},
+          {"options",
+           {{"sample", sample.is_all() && request.sample == 0 ? std::string("all")
+                                                              : std::to_string(request.sample)},
+            {"verify", request.verifies ? "yes" : "no"}}},
+          {"notes", names_json(set.loader().notes())}};
 }
 
+// What `make` returns, or `otherwise` where damage prevents that.
 template <class Make>
-void try_to(ReportedSet& set, Make&& make) {
+Json made_or(ReportedSet& set, Json otherwise, Make&& make) {
   try {
-    make();
+    return make();
   } catch (const Error& error) {
     set.meet(finding_of_damage(error));
+    return otherwise;
   }
+}
+
+Json order_facts(const Walked& walked) {
+  if (!walked.classes) return order_without_score("there are no labels", {});
+  if (walked.is_all) return walked.classes->order(walked.from);
+  return order_without_score("not looked at: there are too many samples", {});
+}
+
+std::vector<PlannedSheet> plan_sheets(ReportedSet& set, const SampleRows& sample, Walked& walked,
+                                      const SampleSurvey& survey, const NotedImages& noted) {
+  std::vector<PlannedSheet> sheets;
+  if (set.samples() > 0)
+    sheets.push_back({.kind = "random",
+                      .caption = "random samples",
+                      .rows = sample.first(kRandomSamples),
+                      .of_samples = set.samples()});
+  std::ranges::move(walked.sheets, std::back_inserter(sheets));
+  std::ranges::move(plan_noted_sheets(set, survey, noted), std::back_inserter(sheets));
+  return sheets;
 }
 
 }  // namespace
 
 ReportFacts gather_report(const ReportRequest& request, const Events& events) {
-  IntegrityFacts integrity = verify_set(request, events);
+  Verified verified = verify_set(request, events);
   ReportedSet set(request, events);
   const SampleRows sample(set.samples(), request.sample);
-  ReportFacts facts = describe_set(set, sample);
+  ReportFacts facts;
+  Json& json = facts.json = describe_set(set, sample);
   const std::vector<FieldUse> uses = find_roles(set, sample);
   Walked walked = walk_index(set, sample);
   const SampleSurvey survey = survey_samples(set, sample, uses, !set.manifest().images);
   const ProvedLists lists(set);
   const NotedImages noted = read_noted_images(set, lists);
-  facts.images = image_facts(set, uses, survey, noted);
+  std::vector<Json> previews = make_previews(set, uses, sample.first(kPreviews), facts.pictures);
+  json["sheets"] =
+      fill_sheets(set, uses, plan_sheets(set, sample, walked, survey, noted), facts.pictures);
+  if (walked.classes) json["classes"] = walked.classes->classes(walked.from);
+  if (std::optional<Json> images = image_facts(set, uses, survey, noted))
+    json["images"] = std::move(*images);
+  json["fields"] = Json::array();
   for (std::size_t i = 0; i < uses.size(); ++i)
-    facts.fields.push_back(field_facts(set, i, uses[i], walked, survey));
-  add_previews(set, uses, sample.first(kPreviews), facts.fields);
-  facts.sample_bytes = {.name = "bytes per sample",
-                        .unit = "bytes",
-                        .is_logarithmic = true,
-                        .bars = walked.fields.sample_bytes().bars(),
-                        .from = walked.from};
-  if (walked.classes) {
-    facts.classes = walked.classes->classes(walked.from);
-    if (walked.is_all)
-      facts.order = walked.classes->order(walked.from);
-    else
-      facts.order.verdict = "not looked at: there are too many samples";
-  } else {
-    facts.order.verdict = "there are no labels";
-  }
-  std::vector<PlannedSheet> sheets;
-  if (set.samples() > 0) {
-    sheets.push_back({.sheet = {.kind = SheetKind::random, .caption = "random samples"},
-                      .rows = sample.first(kRandomSamples)});
-    sheets.front().sheet.of_samples = set.samples();
-  }
-  std::ranges::move(walked.sheets, std::back_inserter(sheets));
-  std::ranges::move(plan_noted_sheets(set, survey, noted), std::back_inserter(sheets));
-  facts.sheets = fill_sheets(set, uses, std::move(sheets));
-  try_to(set, [&] { facts.shards = shards_facts(set); });
-  try_to(set, [&] { facts.left_out = left_out_facts(set, lists); });
-  facts.origin = origin_facts(set);
-  try_to(set, [&] { facts.snippets = make_snippets(set, uses); });
-  integrity.met = without_files_of(set.met(), integrity.findings);
-  facts.integrity = std::move(integrity);
+    json["fields"].push_back(field_facts(set, i, uses[i], walked, survey, std::move(previews[i])));
+  json["sample_bytes"] = histogram_json(walked.fields.sample_bytes().bars(), walked.from, "bytes");
+  json["shards"] = made_or(set, {{"count", 0}, {"file_bytes", 0}, {"shards", Json::array()}},
+                           [&] { return shards_facts(set); });
+  json["order"] = order_facts(walked);
+  json["left_out"] = made_or(set,
+                             {{"skipped", 0},
+                              {"skipped_by", Json::array()},
+                              {"ignored", 0},
+                              {"ignored_by", Json::array()}},
+                             [&] { return left_out_facts(set, lists); });
+  Json origin = origin_facts(set);
+  Json snippets = made_or(set, Json::array(), [&] { return make_snippets(set, uses); });
+  facts.met = without_files_of(set.met(), verified.findings);
+  facts.verified = std::move(verified.findings);
+  verified.json["met"] = json_of(facts.met);
+  verified.json["command"] = fmt::format("shale verify {}", shell_word(request.dataset));
+  json["integrity"] = std::move(verified.json);
+  json["origin"] = std::move(origin);
+  json["snippets"] = std::move(snippets);
+  json["damaged"] = facts.is_damaged();
   return facts;
 }
 

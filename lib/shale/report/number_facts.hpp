@@ -9,12 +9,39 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "shale/base/bytes.hpp"
 #include "shale/report/bins.hpp"
 #include "shale/report/time_text.hpp"
 
 namespace shale {
+
+/// An integer of any of NumPy's types, exactly.
+struct WholeNumber {
+  bool is_negative = false;
+  std::uint64_t magnitude = 0;
+
+  /// Any integer, or a double that is one and is within +-2^53.
+  template <class T>
+  [[nodiscard]] static WholeNumber of(T value) {
+    if constexpr (std::is_unsigned_v<T>)
+      return {false, value};
+    else if (value >= 0)
+      return {false, static_cast<std::uint64_t>(value)};
+    else
+      return {true, 0 - static_cast<std::uint64_t>(static_cast<std::int64_t>(value))};
+  }
+  /// One that was an int64.
+  [[nodiscard]] std::int64_t as_int64() const {
+    return static_cast<std::int64_t>(is_negative ? 0 - magnitude : magnitude);
+  }
+  friend bool operator==(const WholeNumber&, const WholeNumber&) = default;
+  friend bool operator<(const WholeNumber& a, const WholeNumber& b) {
+    if (a.is_negative != b.is_negative) return a.is_negative;
+    return a.is_negative ? a.magnitude > b.magnitude : a.magnitude < b.magnitude;
+  }
+};
 
 /// How the elements of an array are taken as numbers.
 enum class NumberKind {

@@ -7,15 +7,12 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "shale/base/size_text.hpp"
 #include "shale/report/time_text.hpp"
 
 namespace shale {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kAbovePlot = 10;  // half a line of text
 constexpr int kBelowPlot = 24;  // the axis and its text

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include "shale/report/report_json.hpp"
 
 // Where the bars, lines and words of a chart are: what templates/chart.mustache draws. Places
 // across are percentages and those down are pixels. Whatever numbers come in, no place is NaN,
@@ -21,12 +21,11 @@ struct HistogramWords {
   bool is_logarithmic = false;
 };
 /// For templates/histogram.mustache; null without bars.
-[[nodiscard]] nlohmann::ordered_json histogram_view(const nlohmann::ordered_json& histogram,
-                                                    const HistogramWords& words);
+[[nodiscard]] Json histogram_view(const Json& histogram, const HistogramWords& words);
 /// Of the facts of that name; null where there is nothing to draw.
-[[nodiscard]] nlohmann::ordered_json class_chart(const nlohmann::ordered_json& classes);
-[[nodiscard]] nlohmann::ordered_json shard_chart(const nlohmann::ordered_json& shards);
-[[nodiscard]] nlohmann::ordered_json order_chart(const nlohmann::ordered_json& order);
+[[nodiscard]] Json class_chart(const Json& classes);
+[[nodiscard]] Json shard_chart(const Json& shards);
+[[nodiscard]] Json order_chart(const Json& order);
 
 /// The path of a line without axes, the smallest value below and the largest above, in a box of
 /// 1000 x 1000. NaN leaves a gap.
@@ -38,7 +37,7 @@ struct HistogramWords {
 /// A real number for people: four significant digits, "-0.0125", "1.5e+09", "nan".
 [[nodiscard]] std::string number_text(double value);
 /// A value of a field, whose type NumPy calls `dtype`: integers exactly, times as dates.
-[[nodiscard]] std::string value_words(const nlohmann::ordered_json& value, std::string_view dtype);
+[[nodiscard]] std::string value_words(const Json& value, std::string_view dtype);
 /// NumPy's short name of a type of times, "<M8[us]" for "datetime64[us]"; empty for other types.
 [[nodiscard]] std::string descr_of_times(std::string_view dtype);
 

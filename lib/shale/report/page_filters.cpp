@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -20,8 +19,6 @@
 
 namespace shale {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // In alternative texts, which have no room for more.
 constexpr std::size_t kSpokenKey = 120;
@@ -383,7 +380,7 @@ Json picture(const ReportImage& image) {
 
 const ReportSample* sample_of(const FilterInput& in) {
   const auto found = in.pictures.samples.find(count_of(in.value));
-  return found == in.pictures.samples.end() ? nullptr : found->second;
+  return found == in.pictures.samples.end() ? nullptr : &found->second;
 }
 
 Json thumbnail(const FilterInput& in) {
@@ -415,9 +412,8 @@ Json frames(const FilterInput& in) {
 }
 
 Json preview(const FilterInput& in) {
-  for (const ValuePreview& one : in.pictures.fields[number_in(in, 0)].previews)
-    if (one.row == count_of(in.value)) return data_of(one.image);
-  return "";
+  const auto found = in.pictures.previews.find({number_in(in, 0), count_of(in.value)});
+  return found == in.pictures.previews.end() ? std::string() : data_of(found->second);
 }
 
 using Filter = Json (*)(const FilterInput&);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <kainjow/mustache.hpp>
-#include <nlohmann/json.hpp>
 
 #include "shale/base/error.hpp"
 #include "shale/report/html_text.hpp"

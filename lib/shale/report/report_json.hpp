@@ -1,16 +1,52 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "shale/report/report_facts.hpp"
+#include <nlohmann/json.hpp>
+
+#include "shale/base/finding.hpp"
+#include "shale/report/bins.hpp"
+#include "shale/report/sample_rows.hpp"
+
+// The facts of a report are JSON from the moment that they are known: --json prints it, templates
+// make the page of it, and docs/json.schema.json says what is in it. Names and keys of a dataset
+// are in it as printable() shows them; numbers that are not finite are left out.
 
 namespace shale {
 
-/// What `shale report --json` prints, and what the page is made from: all facts but the bytes of
-/// pictures. Names and keys are escaped as everywhere; numbers that are not finite are left out.
-[[nodiscard]] nlohmann::ordered_json report_facts_json(const ReportFacts& facts);
+using Json = nlohmann::ordered_json;
+
+[[nodiscard]] Json json_of(const SampledFrom& from);
+
+/// `unit`: "bytes", "pixels"; empty: none.
+[[nodiscard]] Json histogram_json(const std::vector<HistogramBar>& bars, const SampledFrom& from,
+                                  const std::string& unit = {});
 
 /// A finding as every command prints it with --json.
-[[nodiscard]] nlohmann::ordered_json finding_json(const Finding& finding);
+[[nodiscard]] Json finding_json(const Finding& finding);
+[[nodiscard]] Json json_of(const std::vector<Finding>& findings);
+
+/// Names and values, as an object.
+[[nodiscard]] Json json_of(const std::vector<std::pair<std::string, std::string>>& texts);
+
+/// Sets a member to a name of the dataset; not if it is empty.
+void put_name(Json& json, const char* member, const std::string& name);
+/// Sets a member to a number that there is.
+template <class Number>
+void put_number(Json& json, const char* member, const std::optional<Number>& number) {
+  if (number) json[member] = *number;
+}
+
+template <class Range, class Make>
+[[nodiscard]] Json list_of(const Range& range, Make make) {
+  Json list = Json::array();
+  for (const auto& one : range) list.push_back(make(one));
+  return list;
+}
+/// Names of the dataset.
+[[nodiscard]] Json names_json(const std::vector<std::string>& names);
 
 }  // namespace shale

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
-#include "shale/report/page_filters.hpp"
 #include "shale/report/page_seal.hpp"
 #include "shale/report/page_template.hpp"
-#include "shale/report/report_json.hpp"
 
 // The page is HTML and XML at once: every element is closed, every attribute quoted, no named
 // entities but those of XML. Its Content-Security-Policy allows one style sheet and one script by
@@ -16,8 +12,6 @@
 
 namespace shale {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // From here on a set counts as uneven: the largest class has that many times the samples of the
 // smallest.
@@ -139,11 +133,7 @@ Json page_facts(const Json& facts) {
 }  // namespace
 
 std::string report_page(const ReportFacts& facts) {
-  ReportPictures pictures{.samples = {}, .fields = facts.fields};
-  for (const ContactSheet& sheet : facts.sheets)
-    for (const ReportSample& sample : sheet.samples) pictures.samples[sample.row] = &sample;
-  const Json json = report_facts_json(facts);
-  return sealed(fill_template("page", json, page_facts(json), pictures));
+  return sealed(fill_template("page", facts.json, page_facts(facts.json), facts.pictures));
 }
 
 }  // namespace shale

@@ -9,6 +9,11 @@
 
 namespace shale {
 
+/// How many of a thing were looked at. `looked_at == of`: all of them, and numbers are exact.
+struct SampledFrom {
+  std::uint64_t looked_at = 0, of = 0;
+};
+
 /// A row of a sample of rows, and how early it was drawn: the first k that were drawn are a sample,
 /// too.
 struct DrawnRow {

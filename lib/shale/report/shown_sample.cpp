@@ -9,7 +9,6 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/image/probe.hpp"
-#include "shale/report/thumbnails.hpp"
 
 namespace shale {
 namespace {

@@ -1,6 +1,7 @@
 #include "shale/report/snippets.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,14 +25,20 @@ class SnippetMaker {
     choose_value_that_is_there();
   }
 
-  std::vector<Snippet> make() {
-    std::vector<Snippet> snippets = {{"shale, in Python", "python", by_shale()}};
+  Json make() {
+    Json snippets = Json::array();
+    const auto add = [&](const char* title, const char* language, const std::string& code) {
+      if (!code.empty())
+        snippets.push_back({{"title", title}, {"language", language}, {"code", code}});
+    };
+    add("shale, in Python", "python", by_shale());
     if (shard_) {
-      add(snippets, own_reader());
-      add(snippets, {"no library but NumPy", "python",
-                     manifest().layout.rows.has_index() ? by_index() : by_strides()});
+      const auto [title, code] = own_reader();
+      add(title, "python", code);
+      add("no library but NumPy", "python",
+          manifest().layout.rows.has_index() ? by_index() : by_strides());
     }
-    snippets.push_back({"shale, in a shell", "sh", by_shell()});
+    add("shale, in a shell", "sh", by_shell());
     return snippets;
   }
 
@@ -57,9 +64,6 @@ class SnippetMaker {
     return set_.samples() > 0 ? std::move(line) : std::string();
   }
 
-  static void add(std::vector<Snippet>& snippets, Snippet snippet) {
-    if (!snippet.code.empty()) snippets.push_back(std::move(snippet));
-  }
   [[nodiscard]] const Manifest& manifest() const { return set_.manifest(); }
   [[nodiscard]] bool is_of_one_file() const { return manifest().layout.is_of_one_file(); }
   [[nodiscard]] bool is_own() const { return manifest().layout.dialect == Dialect::own; }
@@ -158,15 +162,15 @@ class SnippetMaker {
         python_repr(dtype.descr()), shape);
   }
 
-  [[nodiscard]] Snippet own_reader() const {
+  [[nodiscard]] std::pair<const char*, std::string> own_reader() const {
     const std::string& format = manifest().format;
-    if (format == "npy") return {"NumPy", "python", by_numpy()};
-    if (format == "hdf5") return {"h5py", "python", by_h5py()};
-    if (format == "lmdb") return {"lmdb", "python", by_lmdb()};
-    if (format == "record") return {"tfrecord", "python", by_tfrecord()};
-    if (format == "pt") return {"PyTorch", "python", by_torch()};
-    if (format == "safetensors") return {"safetensors", "python", by_safetensors()};
-    return {};
+    if (format == "npy") return {"NumPy", by_numpy()};
+    if (format == "hdf5") return {"h5py", by_h5py()};
+    if (format == "lmdb") return {"lmdb", by_lmdb()};
+    if (format == "record") return {"tfrecord", by_tfrecord()};
+    if (format == "pt") return {"PyTorch", by_torch()};
+    if (format == "safetensors") return {"safetensors", by_safetensors()};
+    return {"", ""};
   }
 
   [[nodiscard]] std::string by_numpy() const {
@@ -300,7 +304,7 @@ std::string shell_word(std::string_view path) {
   return text + "'";
 }
 
-std::vector<Snippet> make_snippets(ReportedSet& set, const std::vector<FieldUse>& uses) {
+Json make_snippets(ReportedSet& set, const std::vector<FieldUse>& uses) {
   return SnippetMaker(set, uses).make();
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shale/report/field_roles.hpp"
+#include "shale/report/report_json.hpp"
 
 namespace shale {
 
@@ -16,7 +17,6 @@ namespace shale {
 /// How the dataset is read: by shale, by a library of its format, and without any, each with its
 /// own paths and fields. Nothing is opened for it but what is open. Errors: same as
 /// finding_of_damage.
-[[nodiscard]] std::vector<Snippet> make_snippets(ReportedSet& set,
-                                                 const std::vector<FieldUse>& uses);
+[[nodiscard]] Json make_snippets(ReportedSet& set, const std::vector<FieldUse>& uses);
 
 }  // namespace shale

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,11 +11,24 @@
 #include "shale/flow/shared_budget.hpp"
 #include "shale/image/image_info.hpp"
 #include "shale/report/number_facts.hpp"
-#include "shale/report/report_facts.hpp"
 
 // Small pictures of what a sample holds. All are functions of the bytes alone, and thread-safe.
 
 namespace shale {
+
+/// A picture of the page.
+struct ReportImage {
+  std::vector<std::byte> bytes = {};    ///< a whole JPEG or PNG; empty: there is none
+  std::string media_type = {};          ///< "image/jpeg", "image/png"
+  std::uint32_t width = 0, height = 0;  ///< pixels of `bytes`; of masks as of their image
+};
+
+/// A mask that lies over its image.
+struct ReportOverlay {
+  std::string name = {};   ///< of the field that holds the mask
+  ReportImage image = {};  ///< a PNG with alpha: background 0 is transparent; empty: see `problem`
+  std::string problem = {};
+};
 
 /// The longer side of a picture in a contact sheet, and of a further frame of a clip.
 inline constexpr std::uint32_t kThumbnailSide = 192, kFrameSide = 128;

@@ -11,9 +11,12 @@ namespace shale::test {
 /// number, but for those that decide what is shown; so a test sees where each of them went.
 [[nodiscard]] ReportFacts facts_of_everything(const std::string& word);
 
-/// A class per label, named "class 0" and so on, as gather_report() hands them over: above 200 the
-/// first and the last hundred, and a list of at most 10,000.
-[[nodiscard]] ClassFacts many_classes(std::size_t count, const std::string& prefix);
+/// Of a set without samples.
+[[nodiscard]] ReportFacts facts_of_nothing();
+
+/// Facts of more than 200 classes, one per label, named "class 0" and so on: the first and the last
+/// hundred, and a list of at most 10,000.
+[[nodiscard]] Json many_classes(std::size_t count, const std::string& prefix);
 
 /// A 1 x 1 PNG.
 [[nodiscard]] ReportImage smallest_png();

@@ -4,12 +4,10 @@
 #include <vector>
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include "shale/report/page_charts.hpp"
 
 using namespace shale;
-using Json = nlohmann::ordered_json;
 
 namespace {
 

@@ -1,7 +1,6 @@
 #include <string>
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include "shale/base/error.hpp"
 #include "shale/report/page_filters.hpp"
@@ -10,7 +9,6 @@
 #include "tests/support/temp_dir.hpp"
 
 using namespace shale;
-using Json = nlohmann::ordered_json;
 
 namespace {
 

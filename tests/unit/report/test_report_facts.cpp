@@ -7,6 +7,6 @@ using namespace shale;
 TEST_CASE("report facts: what was met while reading makes the set damaged without --verify") {
   ReportFacts facts;
   CHECK_FALSE(facts.is_damaged());
-  facts.integrity.met.emplace_back();
+  facts.met.emplace_back();
   CHECK(facts.is_damaged());
 }

@@ -14,6 +14,7 @@
 
 using namespace shale;
 using shale::test::facts_of_everything;
+using shale::test::facts_of_nothing;
 using shale::test::many_classes;
 using shale::test::smallest_png;
 using shale::test::XmlCheck;
@@ -41,7 +42,7 @@ TEST_CASE("report page: the page of a set with everything is well-formed XML") {
 }
 
 TEST_CASE("report page: the page of nothing is well-formed, and says so") {
-  const std::string page = report_page({});
+  const std::string page = report_page(facts_of_nothing());
   CHECK(XmlCheck::problem_of(page) == "");
   CHECK(page.find("This dataset has no samples") != std::string::npos);
 }
@@ -132,12 +133,17 @@ TEST_CASE("report page: a link leads to a place on the page that exists, and ids
 
 TEST_CASE("report page: 10^5 classes and 300 thumbnails stay within 5 MB") {
   ReportFacts facts = facts_of_everything("a");
-  facts.classes = many_classes(100'000, "a class with a name of some length ");
-  ReportSample sample = facts.sheets.front().samples.front();
-  sample.frames.clear();
-  sample.masks.clear();
-  sample.thumbnail.bytes.resize(8000);
-  facts.sheets.front().samples.assign(300, sample);
+  facts.json["classes"] = many_classes(100'000, "a class with a name of some length ");
+  Json& samples = facts.json["sheets"][0]["samples"];
+  Json sample = samples[0];
+  samples.clear();
+  for (std::uint64_t row = 0; row < 300; ++row) {
+    sample["row"] = row;
+    samples.push_back(sample);
+    ReportSample& shown = facts.pictures.samples[row] = {};
+    shown.thumbnail = smallest_png();
+    shown.thumbnail.bytes.resize(8000);
+  }
 
   const std::string page = report_page(facts);
 
@@ -152,19 +158,17 @@ TEST_CASE("report page: 10^5 classes and 300 thumbnails stay within 5 MB") {
 
 TEST_CASE("report page: a list of long names that are not text is cut, and what is left counted") {
   ReportFacts facts = facts_of_everything("a");
-  facts.classes = many_classes(10'000, std::string(250, '\xff'));
+  facts.json["classes"] = many_classes(10'000, std::string(250, '\xff'));
   const std::string page = report_page(facts);
   CHECK(XmlCheck::problem_of(page) == "");
   CHECK(page.size() <= 3'000'000);
 }
 
 TEST_CASE("report page: a damaged image shows as such, with the reason") {
-  ReportFacts facts;
-  ReportSample sample;
-  sample.key = "torn.jpg";
-  sample.problem = "does not decode: the scan ends early";
-  sample.is_damaged = true;
-  facts.sheets = {{SheetKind::problem, "samples without a picture", {}, {}, 1, {sample}}};
+  ReportFacts facts = facts_of_nothing();
+  facts.json["sheets"] = Json::parse(R"json([{"kind": "problem", "caption": "damaged samples",
+    "samples": [{"key": "torn.jpg", "row": 0, "bytes": 9, "damaged": true,
+                 "problem": "does not decode: the scan ends early"}]}])json");
   const std::string page = report_page(facts);
   CHECK(page.find("no-picture damaged") != std::string::npos);
   CHECK(page.find("does not decode: the scan ends early") != std::string::npos);
@@ -180,8 +184,9 @@ TEST_CASE("report page: what deserves a look is said at the top, the worst first
 }
 
 TEST_CASE("report page: a histogram of one bar is a sentence") {
-  ReportFacts facts;
-  facts.sample_bytes = {"bytes per sample", "bytes", false, {{2048, 2048, 50}}, {50, 50}};
+  ReportFacts facts = facts_of_nothing();
+  facts.json["sample_bytes"] = Json::parse(
+      R"json({"bars": [[2048, 2048, 50]], "unit": "bytes", "from": {"looked_at": 50, "of": 50}})json");
   const std::string page = report_page(facts);
   CHECK(page.find("<strong>Bytes per sample</strong>: 50 samples, all of them 2 KiB") !=
         std::string::npos);
