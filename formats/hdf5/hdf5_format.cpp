@@ -11,6 +11,7 @@
 #include "formats/hdf5/hdf5_library_scan.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_own_scan.hpp"
+#include "formats/hdf5/hdf5_reader.hpp"
 #include "formats/hdf5/hdf5_unpack.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
 
@@ -117,6 +118,7 @@ const Format hdf5_format = {
         [](const OptionSet& options) { return options.text(kLayoutOption) == kFlatLayout; },
     .layouts = kWrittenLayouts,
     .write_native_index = nullptr,
+    .reader = kHdf5Reader,
 };
 
 }  // namespace shale

@@ -6,6 +6,7 @@
 #include "formats/lmdb/lmdb_cursor.hpp"
 #include "formats/lmdb/lmdb_layout_writer.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
+#include "formats/lmdb/lmdb_reader.hpp"
 #include "formats/lmdb/lmdb_recognize.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
@@ -144,6 +145,7 @@ const Format lmdb_format = {
         [](const OptionSet& options) { return options.text(kLayoutOption) == kOwnLayout; },
     .layouts = lmdb::kWrittenLayouts,
     .write_native_index = nullptr,
+    .reader = kLmdbReader,
 };
 
 }  // namespace shale

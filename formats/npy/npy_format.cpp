@@ -8,6 +8,8 @@
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/npy_header.hpp"
 
+#include "formats/npy/npy_reader.hpp"
+
 namespace shale {
 namespace {
 
@@ -96,6 +98,7 @@ const Format npy_format = tensor_row<kNpy>({.name = "npy",
                                             .can = {},
                                             .a_file = "an .npy file",
                                             .look_at_file = kLookAtFile,
-                                            .bid = bid_for_npy});
+                                            .bid = bid_for_npy,
+                                            .reader = kNpyReader});
 
 }  // namespace shale

@@ -7,6 +7,8 @@
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/pt_archive.hpp"
 
+#include "formats/pt/pt_reader.hpp"
+
 namespace shale {
 namespace {
 
@@ -93,6 +95,7 @@ const Format pt_format =
                      .reserved_fields = {},
                      .can = {},
                      .a_file = "a .pt file",
-                     .bid = bid_for_pt});
+                     .bid = bid_for_pt,
+                     .reader = kPtReader});
 
 }  // namespace shale

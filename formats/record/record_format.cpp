@@ -7,6 +7,7 @@
 
 #include "formats/record/record_compression.hpp"
 #include "formats/record/record_features.hpp"
+#include "formats/record/record_reader.hpp"
 #include "formats/record/record_scan.hpp"
 #include "formats/record/record_survey.hpp"
 #include "formats/record/record_writer.hpp"
@@ -86,6 +87,7 @@ const Format record_format = {
     .split_list = split_record_list,
     .takes_unread = [](const OptionSet&) { return true; },
     .write_native_index = nullptr,
+    .reader = kRecordReader,
 };
 
 }  // namespace shale

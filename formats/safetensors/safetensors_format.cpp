@@ -5,6 +5,8 @@
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/safetensors_header.hpp"
 
+#include "formats/safetensors/safetensors_reader.hpp"
+
 namespace shale {
 namespace {
 
@@ -58,6 +60,7 @@ const Format safetensors_format =
                               .reserved_fields = {},
                               .can = {},
                               .a_file = "a .safetensors file",
-                              .bid = bid_for_safetensors});
+                              .bid = bid_for_safetensors,
+                              .reader = kSafetensorsReader});
 
 }  // namespace shale

@@ -8,9 +8,9 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/folders/file_tree.hpp"
 #include "shale/folders/input_list.hpp"
-#include "shale/image/probe.hpp"
-#include "shale/io/walk.hpp"
+#include "shale/folders/stored_listing.hpp"
 #include "shale/labels/natural_order.hpp"
 
 // The files come from the source of the folder, those of one video one after the other.
@@ -225,33 +225,6 @@ class FramesList final : public InputList {
 };
 
 }  // namespace
-
-std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden,
-                                     FrameOrder order) {
-  const auto keeps = [&](const FolderEntry& entry) {
-    const bool is_hidden = entry.name.starts_with('.');
-    return !entry.is_directory && has_image_suffix(entry.name) && (!is_hidden || keeps_hidden);
-  };
-  std::vector<std::string> names;
-  for (FolderEntry& entry : list_folder(folder, keeps)) names.push_back(std::move(entry.name));
-  std::sort(names.begin(), names.end(), [order](const std::string& a, const std::string& b) {
-    return is_earlier_name(a, b, order);
-  });
-  return names;
-}
-
-std::vector<ArchivedFrame> archived_frames(FileTree& tree, const std::string& folder,
-                                           bool keeps_hidden, FrameOrder order) {
-  std::vector<ArchivedFrame> frames;
-  tree.walk(folder, {.keep_hidden = keeps_hidden, .wants_size = {}}, [&](const WalkedFile& file) {
-    if (file.directory.empty() && has_image_suffix(file.name))
-      frames.push_back({std::string(file.name), file.offset, file.bytes});
-  });
-  std::sort(frames.begin(), frames.end(), [order](const ArchivedFrame& a, const ArchivedFrame& b) {
-    return is_earlier_name(a.name, b.name, order);
-  });
-  return frames;
-}
 
 std::unique_ptr<OrderableSource> open_frames(const FolderRequest& request) {
   return make_list_source(std::make_unique<FramesList>(request),

@@ -19,19 +19,4 @@ inline constexpr std::string_view kVideoFrames = "video frames";
 /// from a file.
 [[nodiscard]] std::unique_ptr<OrderableSource> open_frames(const FolderRequest& request);
 
-/// The names of the frames in the folder of a video, in their order. Errors: Code::not_found,
-/// Code::io.
-[[nodiscard]] std::vector<std::string> frame_names(const std::string& folder, bool keeps_hidden,
-                                                   FrameOrder order);
-
-/// A frame of a video in an archive.
-struct ArchivedFrame {
-  std::string name;
-  std::uint64_t offset, bytes;
-};
-
-/// The same of a folder of a tree: its frames in their order. Errors: those of FileTree::walk.
-[[nodiscard]] std::vector<ArchivedFrame> archived_frames(FileTree& tree, const std::string& folder,
-                                                         bool keeps_hidden, FrameOrder order);
-
 }  // namespace shale

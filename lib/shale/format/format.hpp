@@ -198,6 +198,12 @@ using ShardVisitor = std::function<void(const ManifestShard&)>;
 
 struct TensorFormat;  // tensor_file.hpp
 
+/// How people read a file of a format without shale: a library, and Python code in which a report
+/// puts paths and names of fields (report/snippets.hpp).
+struct ReaderCode {
+  std::string_view library = {}, code = {};
+};
+
 /// A row: data first, then functions. A null pointer means that the format cannot do it.
 struct Format {
   std::string_view name, summary;
@@ -294,6 +300,8 @@ struct Format {
   std::vector<std::string> (*write_native_index)(
       const Manifest&, const std::function<void(const ShardVisitor&)>& for_each_shard,
       const std::string& directory) = nullptr;
+  /// Empty: there is no such library.
+  ReaderCode reader = {};
 };
 
 /// The registry. Defined in formats/table.cpp; tests link their own.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/report/bins.hpp"
+#include "shale/numbers/bins.hpp"
 #include "shale/report/column_scan.hpp"
 #include "shale/report/report_json.hpp"
 

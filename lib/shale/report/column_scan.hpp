@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "shale/loading/load_request.hpp"
-#include "shale/report/number_facts.hpp"
+#include "shale/numbers/number_facts.hpp"
+#include "shale/report/report_json.hpp"
 #include "shale/report/reported_set.hpp"
-#include "shale/report/sample_rows.hpp"
+#include "shale/sampling/sample_rows.hpp"
 
 namespace shale {
 

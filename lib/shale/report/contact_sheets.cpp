@@ -1,10 +1,12 @@
 #include "shale/report/contact_sheets.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/manifest/naming.hpp"
 
@@ -15,6 +17,10 @@ constexpr std::size_t kMostOdd = 24, kMostOfOneKind = 4, kMostKinds = 1000;
 // Above this a key is searched in all indexes, each time.
 constexpr std::uint64_t kMostSearched = std::uint64_t{4} << 20;
 constexpr std::string_view kKeptBad = "kept-bad";
+
+constexpr std::size_t kMostPoints = 256, kMostFields = 32;
+constexpr std::uint64_t kLeastPoints = 8;
+constexpr std::uint32_t kPreviewSide = 160;
 
 bool is_kept_bad(const NotedImages::Entry& entry) {
   return entry.words.find(kKeptBad) != std::string::npos;
@@ -27,6 +33,13 @@ std::uint64_t picture_bytes_of(const ReportSample& sample) {
   return bytes;
 }
 
+Json image_json(const ReportImage& image) {
+  return {{"media_type", image.media_type},
+          {"width", image.width},
+          {"height", image.height},
+          {"bytes", image.bytes.size()}};
+}
+
 Json sample_json(const ReportSample& sample) {
   Json json = {{"row", sample.row}, {"key", printable(sample.key)}, {"bytes", sample.bytes}};
   put_number(json, "label", sample.label);
@@ -37,7 +50,7 @@ Json sample_json(const ReportSample& sample) {
     json["height"] = sample.height;
   }
   if (!sample.odd.empty()) json["odd"] = sample.odd;
-  if (!sample.thumbnail.bytes.empty()) json["thumbnail"] = json_of(sample.thumbnail);
+  if (!sample.thumbnail.bytes.empty()) json["thumbnail"] = image_json(sample.thumbnail);
   if (!sample.problem.empty()) {
     json["problem"] = sample.problem;
     json["damaged"] = sample.is_damaged;
@@ -48,7 +61,7 @@ Json sample_json(const ReportSample& sample) {
     json["masks"].push_back(std::move(one));
   }
   if (sample.frame_count > 0) json["frames"] = sample.frame_count;
-  if (!sample.values.empty()) json["values"] = json_of(sample.values);
+  for (const auto& [name, value] : sample.values) json["values"][name] = value;
   return json;
 }
 
@@ -59,14 +72,37 @@ void drop_pictures(ReportSample& sample) {
   if (sample.problem.empty()) sample.problem = "not shown: the page has all the pictures it may";
 }
 
-}  // namespace
-
-Json json_of(const ReportImage& image) {
-  return {{"media_type", image.media_type},
-          {"width", image.width},
-          {"height", image.height},
-          {"bytes", image.bytes.size()}};
+// At most kMostPoints of a vector's elements, evenly spaced, both ends among them. Those that are
+// not finite are null.
+Json line_of(NumberKind kind, std::uint64_t elements, Bytes bytes) {
+  const std::size_t step = bytes_of_number(kind);
+  const std::uint64_t points = std::min<std::uint64_t>(kMostPoints, elements);
+  Json line = Json::array();
+  for (std::uint64_t i = 0; i < points; ++i) {
+    const std::uint64_t element = points < 2 ? 0 : i * (elements - 1) / (points - 1);
+    for_each_number(kind, bytes.subspan(element * step, step), [&](double value) {
+      line.push_back(std::isfinite(value) ? Json(value) : Json(nullptr));
+    });
+  }
+  return line;
 }
+
+void put_preview(Json& preview, ReportImage& image, const Field& field, const FieldUse& use,
+                 Bytes value) {
+  const bool is_vector = field.kind == Kind::tensor && field.shape.size() == 1 &&
+                         field.shape[0] >= kLeastPoints && use.kind != NumberKind::none &&
+                         value.size() == field.tensor_bytes();  // an index may say otherwise
+  if (use.is_picture) {
+    image = draw_array(use.kind, field.shape, value, kPreviewSide);
+    if (!image.bytes.empty()) preview["image"] = image_json(image);
+  } else if (is_vector) {
+    preview["line"] = line_of(use.kind, field.shape[0], value);
+  } else if (std::string text = value_text(field, use.kind, value); !text.empty()) {
+    preview["text"] = std::move(text);
+  }
+}
+
+}  // namespace
 
 NotedImages read_noted_images(const ReportedSet& set, const ProvedLists& lists) {
   std::map<std::string, std::size_t> taken;
@@ -96,8 +132,8 @@ std::vector<PlannedSheet> plan_noted_sheets(ReportedSet& set, const SampleSurvey
                                             const NotedImages& noted) {
   PlannedSheet odd{.kind = "odd", .caption = "odd images"};
   PlannedSheet bad{.kind = "problem", .caption = "damaged samples"};
-  for (const NotedRow& row : survey.odd) odd.rows.push_back(row.row);
-  for (const NotedRow& row : survey.damaged) bad.rows.push_back(row.row);
+  odd.rows = survey.odd;
+  bad.rows = survey.damaged;
   if (noted.odd_images) {
     odd.of_samples = noted.rows - noted.bad_rows;
     bad.of_samples = noted.bad_rows;
@@ -156,10 +192,47 @@ Json fill_sheets(ReportedSet& set, const std::vector<FieldUse>& uses,
       put_name(json, "class", set.class_name(*sheet.label));
     }
     if (sheet.of_samples > 0) json["of_samples"] = sheet.of_samples;
-    json["samples"] =
-        list_of(sheet.rows, [&](std::uint64_t row) { return sample_json(pictures.samples.at(row)); });
+    json["samples"] = list_of(
+        sheet.rows, [&](std::uint64_t row) { return sample_json(pictures.samples.at(row)); });
     return json;
   });
+}
+
+std::vector<Json> make_previews(ReportedSet& set, const std::vector<FieldUse>& uses,
+                                std::span<const std::uint64_t> rows, ReportPictures& pictures) {
+  std::vector<std::uint64_t> ascending(rows.begin(), rows.end());
+  std::ranges::sort(ascending);
+  FoundRows found = find_rows(set.loader(), ascending);
+  for (Finding& finding : found.damage) set.meet(std::move(finding));
+  std::vector<Json> previews(uses.size());
+  std::size_t previewed = 0;
+  for (std::size_t i = 0; i < uses.size() && previewed < kMostFields; ++i) {
+    const bool is_previewed = uses[i].role == FieldRole::array || uses[i].role == FieldRole::text;
+    if (!is_previewed) continue;
+    ++previewed;
+    for (const LocatedSample& sample : found.samples) {
+      set.events().stop_if_asked();
+      const FieldPlace& place = sample.place.cells[i].place;
+      if (place.offset == kMissing) continue;
+      Json preview = {{"row", sample.row}};
+      if (place.length > set.most_value_bytes()) {
+        preview["text"] = format_size(place.length) + ": too large to be shown";
+      } else {
+        const SharedBudget::Hold hold = set.values_budget().acquire(place.length);
+        const WantedValue wanted{&sample, i};
+        ReadValues read = read_values(set.loader(), {&wanted, 1});
+        if (read.values[0].damage) {
+          preview["text"] = "damaged";
+          set.meet(std::move(*read.values[0].damage));
+        } else {
+          put_preview(preview, pictures.previews[{i, sample.row}], set.schema().fields[i], uses[i],
+                      read.values[0].bytes);
+        }
+      }
+      previews[i].push_back(std::move(preview));
+    }
+  }
+  return previews;
 }
 
 }  // namespace shale

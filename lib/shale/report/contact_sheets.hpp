@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,12 @@ struct NotedImages {
 /// kMostPictureBytes at most; what comes after is shown without. Errors: same as show_sample.
 [[nodiscard]] Json fill_sheets(ReportedSet& set, const std::vector<FieldUse>& uses,
                                const std::vector<PlannedSheet>& planned, ReportPictures& pictures);
+
+/// A look at a few rows of arrays and texts: a picture, a line, or words. By field; null for other
+/// fields. Errors: same as finding_of_damage.
+[[nodiscard]] std::vector<Json> make_previews(ReportedSet& set, const std::vector<FieldUse>& uses,
+                                              std::span<const std::uint64_t> rows,
+                                              ReportPictures& pictures);
 
 inline constexpr std::uint64_t kMostPictureBytes = std::uint64_t{3} << 20;
 

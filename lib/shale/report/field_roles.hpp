@@ -3,9 +3,9 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/report/number_facts.hpp"
+#include "shale/numbers/number_facts.hpp"
 #include "shale/report/reported_set.hpp"
-#include "shale/report/sample_rows.hpp"
+#include "shale/sampling/sample_rows.hpp"
 
 namespace shale {
 

@@ -11,13 +11,12 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/numbers/bins.hpp"
+#include "shale/numbers/time_text.hpp"
 #include "shale/report/class_scan.hpp"
 #include "shale/report/contact_sheets.hpp"
-#include "shale/report/field_scan.hpp"
-#include "shale/report/previews.hpp"
 #include "shale/report/set_facts.hpp"
 #include "shale/report/snippets.hpp"
-#include "shale/report/time_text.hpp"
 #include "shale/verify/verify.hpp"
 
 namespace shale {
@@ -59,6 +58,73 @@ Verified verify_set(const ReportRequest& request, const Events& events) {
                {"first_findings", json_of(report.first_findings)},
                {"notes", report.notes}};
   return {.json = std::move(json), .findings = report.first_findings};
+}
+
+// Sizes of the values of every field, and what the numbers among them are, while rows come by:
+// twice, since bars need the range.
+class FieldScan {
+ public:
+  // Of one field.
+  struct Column {
+    std::uint64_t values = 0, missing = 0;
+    std::uint64_t bytes = 0, least = 0, most = 0;  // of values that lie in the container
+    NumberCounts numbers;                          // of integers and reals
+    WidthBins bins;
+    bool are_whole = false;
+  };
+
+  explicit FieldScan(const ReportedSet& set) : columns_(set.schema().fields.size()) {}
+
+  void take(const ScannedRows& rows);
+  // Between the two walks.
+  void begin_bins();
+  void take_again(const ScannedRows& rows);
+
+  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+  // Of all values of a sample that lie in the container.
+  [[nodiscard]] const RatioBins& sample_bytes() const { return sample_bytes_; }
+
+ private:
+  std::vector<Column> columns_;
+  RatioBins sample_bytes_;
+};
+
+void FieldScan::take(const ScannedRows& rows) {
+  std::vector<std::uint64_t> bytes(rows.rows.size());
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    Column& column = columns_[i];
+    for (std::size_t row = 0; row < rows.lengths[i].size(); ++row) {
+      const std::uint64_t length = rows.lengths[i][row];
+      if (length == kMissing) {
+        ++column.missing;
+        continue;
+      }
+      column.least = column.values == 0 ? length : std::min(column.least, length);
+      column.most = std::max(column.most, length);
+      column.bytes += length;
+      ++column.values;
+      bytes[row] += length;
+    }
+    if (rows.kinds[i] == NumberKind::none) continue;
+    column.are_whole = is_whole(rows.kinds[i]);
+    column.values += rows.rows.size();
+    column.numbers.count(rows.kinds[i], rows.numbers[i]);
+  }
+  for (const std::uint64_t of_sample : bytes) sample_bytes_.count(of_sample);
+}
+
+void FieldScan::begin_bins() {
+  for (Column& column : columns_) {
+    if (column.numbers.finite_count() == 0) continue;
+    column.bins = WidthBins(column.numbers.minimum(), column.numbers.maximum(), column.are_whole);
+  }
+}
+
+void FieldScan::take_again(const ScannedRows& rows) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (rows.kinds[i] != NumberKind::none)
+      count_into(columns_[i].bins, rows.kinds[i], rows.numbers[i]);
+  }
 }
 
 // What the walks over the index bring.
@@ -255,7 +321,7 @@ std::vector<PlannedSheet> plan_sheets(ReportedSet& set, const SampleRows& sample
 ReportFacts gather_report(const ReportRequest& request, const Events& events) {
   Verified verified = verify_set(request, events);
   ReportedSet set(request, events);
-  const SampleRows sample(set.samples(), request.sample);
+  const SampleRows sample(set.samples(), request.sample, kReportSeed);
   ReportFacts facts;
   Json& json = facts.json = describe_set(set, sample);
   const std::vector<FieldUse> uses = find_roles(set, sample);

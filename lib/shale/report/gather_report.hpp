@@ -2,7 +2,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/report/report_facts.hpp"
-#include "shale/report/report_request.hpp"
+#include "shale/report/reported_set.hpp"
 
 namespace shale {
 

@@ -1,70 +1,49 @@
 #include "shale/report/html_text.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "shale/base/printable.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kNotInXml[] = {"\uFFFE", "\uFFFF"};
-constexpr std::string_view kShownInstead[] = {"\\xef\\xbf\\xbe", "\\xef\\xbf\\xbf"};
+// What XML does not know, and what is shown instead.
+constexpr std::string_view kEscapes[][2] = {{"&", "&amp;"},
+                                            {"<", "&lt;"},
+                                            {">", "&gt;"},
+                                            {"\"", "&quot;"},
+                                            {"'", "&#39;"},
+                                            {"\uFFFE", "\\xef\\xbf\\xbe"},
+                                            {"\uFFFF", "\\xef\\xbf\\xbf"}};
 
-std::string_view escape_of(char character) {
-  switch (character) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '"':
-      return "&quot;";
-    case '\'':
-      return "&#39;";
-    default:
-      return {};
-  }
-}
-
-// The separators as they are, what stands between them as `shown` has it.
-template <class Shown>
-std::string between(std::string_view text, char separator, Shown shown) {
-  std::string joined;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    joined += shown(text.substr(0, end));
-    if (end == std::string_view::npos) return joined;
-    joined += separator;
-    text.remove_prefix(end + 1);
-  }
-}
-
-}  // namespace
-
-std::string html_text(std::string_view bytes) {
-  const std::string shown = printable(bytes);
-  std::string_view rest = shown;
+// Characters in `kept` stay what they are.
+std::string escaped(std::string_view bytes, std::string_view kept) {
   std::string text;
-  text.reserve(shown.size() + shown.size() / 8);
-  while (!rest.empty()) {
-    std::size_t taken = 1;
-    if (const std::string_view escape = escape_of(rest.front()); !escape.empty()) {
-      text += escape;
-    } else if (rest.starts_with(kNotInXml[0]) || rest.starts_with(kNotInXml[1])) {
-      text += kShownInstead[rest.starts_with(kNotInXml[0]) ? 0 : 1];
-      taken = kNotInXml[0].size();
-    } else {
-      text += rest.front();
+  text.reserve(bytes.size() + bytes.size() / 8);
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find_first_of(kept), bytes.size());
+    const std::string shown = printable(bytes.substr(0, end));
+    for (std::string_view rest = shown; !rest.empty();) {
+      const auto* escape =
+          std::ranges::find_if(kEscapes, [&](const auto& one) { return rest.starts_with(one[0]); });
+      const bool is_plain = escape == std::end(kEscapes);
+      text += is_plain ? rest.substr(0, 1) : (*escape)[1];
+      rest.remove_prefix(is_plain ? 1 : (*escape)[0].size());
     }
-    rest.remove_prefix(taken);
+    if (end == bytes.size()) break;
+    text += bytes[end];
+    bytes.remove_prefix(end + 1);
   }
   return text;
 }
 
-std::string html_words(std::string_view text) { return between(text, '\\', html_text); }
+}  // namespace
 
-std::string html_lines(std::string_view text) { return between(text, '\n', html_words); }
+std::string html_words(std::string_view text) { return escaped(text, "\\"); }
+
+std::string html_lines(std::string_view text) { return escaped(text, "\\\n"); }
 
 std::string_view front_of_name(std::string_view bytes, std::size_t limit) {
   constexpr std::size_t kMostContinuations = 3;

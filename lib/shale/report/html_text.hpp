@@ -7,14 +7,11 @@
 
 namespace shale {
 
-/// Raw bytes as text of an HTML or XML document, and of its attributes: `printable` first, so that
-/// control characters, what turns the order of text around and invalid UTF-8 are shown and never
-/// obeyed; then the five characters of markup, and U+FFFE and U+FFFF, which XML does not know.
-/// Whatever comes in, the result has no `<`, `>`, `"`, `'` and no `&` but those of its escapes.
-[[nodiscard]] std::string html_text(std::string_view bytes);
-
-/// Text that shale made, and that quotes names as `printable` has them: as html_text, but a
-/// backslash stays one.
+/// Text of an HTML or XML document, and of its attributes: `printable` first (but a backslash stays
+/// one), so that control characters, what turns the order of text around and invalid UTF-8 are
+/// shown and never obeyed; then the five characters of markup, and U+FFFE and U+FFFF, which XML
+/// does not know. Whatever comes in, the result has no `<`, `>`, `"`, `'` and no `&` but those of
+/// its escapes.
 [[nodiscard]] std::string html_words(std::string_view text);
 
 /// Code, or other text of several lines: as html_words, and \n stays a newline.

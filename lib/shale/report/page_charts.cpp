@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/size_text.hpp"
-#include "shale/report/time_text.hpp"
+#include "shale/numbers/time_text.hpp"
 
 namespace shale {
 namespace {

@@ -1,5 +1,3 @@
-#include "shale/report/page_filters.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -11,11 +9,13 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/python_literal.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/numbers/time_text.hpp"
 #include "shale/report/html_text.hpp"
 #include "shale/report/page_charts.hpp"
-#include "shale/report/time_text.hpp"
+#include "shale/report/page_template.hpp"
 
 namespace shale {
 namespace {
@@ -157,9 +157,14 @@ Json remarks(const FilterInput& in) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+// Of the largest or smallest class; 0 if there is none.
+std::uint64_t samples_of(const Json& classes, const char* which) {
+  return classes.contains(which) ? member(classes[which], "samples") : 0;
+}
+
 Json balance(const FilterInput& in) {
-  const std::uint64_t largest = member(in.value.value("largest", Json::object()), "samples");
-  const std::uint64_t smallest = member(in.value.value("smallest", Json::object()), "samples");
+  const std::uint64_t largest = samples_of(in.value, "largest");
+  const std::uint64_t smallest = samples_of(in.value, "smallest");
   if (smallest == 0 || member(in.value, "count") < 2) return "";
   const double times = static_cast<double>(largest) / static_cast<double>(smallest);
   return fmt::format("{} : 1", number_text(std::round(10 * times) / 10));
@@ -218,7 +223,6 @@ Json placed(const FilterInput& in) {
   for (const Json& sheet : in.value) {
     if (sheet["samples"].empty()) continue;
     Json& shown = sheets.emplace_back(sheet);
-    shown["is_of_class"] = sheet["kind"] == "class";
     const std::size_t first = next, last = next + sheet["samples"].size() - 1;
     for (Json& sample : shown["samples"]) {
       Json& place = sample["place"] = {{"self", next}};
@@ -236,8 +240,7 @@ Json placed(const FilterInput& in) {
 Json class_tables(const FilterInput& in) {
   const Json& all = in.value["classes"];
   const bool is_whole = all.size() >= member(in.value, "count");
-  const std::uint64_t most = std::max(most_in(all, "samples"),
-                                      member(in.value.value("largest", Json::object()), "samples"));
+  const std::uint64_t most = std::max<std::uint64_t>(1, samples_of(in.value, "largest"));
   Json tables = Json::array();
   const auto add = [&](std::string caption, std::size_t begin, std::size_t end) {
     Json classes = Json::array();
@@ -423,6 +426,7 @@ constexpr std::pair<std::string_view, Filter> kFilters[] = {
     {"some", [](const FilterInput& in) -> Json { return count_of(in.value) > 0; }},
     {"one", [](const FilterInput& in) -> Json { return count_of(in.value) == 1; }},
     {"several", [](const FilterInput& in) -> Json { return count_of(in.value) > 1; }},
+    {"is", [](const FilterInput& in) -> Json { return text_of(in.value) == argument(in, 0); }},
     {"counted", counted},
     {"plural", plural},
     {"share", share},
@@ -441,6 +445,10 @@ constexpr std::pair<std::string_view, Filter> kFilters[] = {
     {"balance", balance},
     {"bounds", bounds},
     {"lines", [](const FilterInput& in) -> Json { return html_lines(text_of(in.value)); }},
+    {"python",
+     [](const FilterInput& in) -> Json {
+       return python_repr(text_of(in.value) + argument(in, 0));
+     }},
     {"fixed",
      [](const FilterInput& in) -> Json { return fmt::format("{:.2f}", in.value.get<double>()); }},
     {"in_hundred",

@@ -8,7 +8,6 @@
 
 #include "shale/base/error.hpp"
 #include "shale/report/html_text.hpp"
-#include "shale/report/page_filters.hpp"
 
 namespace shale {
 namespace {
@@ -183,6 +182,17 @@ std::string fill_template(std::string_view name, const Json& facts, const Json& 
   filled.render(context, lines);
   if (!filled.is_valid()) throw Error(Code::bug, "template {}: {}", name, filled.error_message());
   return lines.take();
+}
+
+std::string fill_code(std::string_view text, const Json& facts) {
+  kainjow::mustache::mustache filled{std::string(text)};
+  filled.set_custom_escape([](const std::string& word) { return word; });
+  const Json nothing = Json::object();
+  const ReportPictures none;
+  FactsContext context(facts, nothing, none);
+  std::string code = filled.render(context);
+  if (!filled.is_valid()) throw Error(Code::bug, "code of a reader: {}", filled.error_message());
+  return code;
 }
 
 const PageFile& page_file(std::string_view name) {

@@ -18,6 +18,21 @@ namespace shale {
 [[nodiscard]] std::string fill_template(std::string_view name, const Json& facts, const Json& page,
                                         const ReportPictures& pictures);
 
+/// Fills in a text that is code: nothing of it is escaped, no line left out. Errors: same.
+[[nodiscard]] std::string fill_code(std::string_view text, const Json& facts);
+
+/// What a filter makes something of: the value before it, the words after its name (or what names
+/// that begin with @ stand for), and the pictures.
+struct FilterInput {
+  const Json& value;
+  std::span<const Json> arguments;
+  const ReportPictures& pictures;
+};
+
+/// {{value|filter:argument}} of a template: words for a number, or an object with what a part of
+/// the page needs. templates/README.md lists them. Errors: Code::bug for an unknown filter.
+[[nodiscard]] Json apply_filter(std::string_view name, const FilterInput& input);
+
 /// A file of templates/, as embed.cmake has put it into the program.
 struct PageFile {
   std::string_view name, text;

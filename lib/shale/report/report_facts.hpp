@@ -11,8 +11,6 @@
 
 namespace shale {
 
-[[nodiscard]] Json json_of(const ReportImage& image);
-
 /// The pictures of a page, which are not in its JSON: of samples by row, of previews of values by
 /// the number of the field and the row.
 struct ReportPictures {

@@ -37,12 +37,6 @@ Json finding_json(const Finding& finding) {
 
 Json json_of(const std::vector<Finding>& findings) { return list_of(findings, finding_json); }
 
-Json json_of(const std::vector<std::pair<std::string, std::string>>& texts) {
-  Json json = Json::object();
-  for (const auto& [name, text] : texts) json[name] = text;
-  return json;
-}
-
 void put_name(Json& json, const char* member, const std::string& name) {
   if (!name.empty()) json[member] = printable(name);
 }

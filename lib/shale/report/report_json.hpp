@@ -2,14 +2,12 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "shale/base/finding.hpp"
-#include "shale/report/bins.hpp"
-#include "shale/report/sample_rows.hpp"
+#include "shale/numbers/bins.hpp"
 
 // The facts of a report are JSON from the moment that they are known: --json prints it, templates
 // make the page of it, and docs/json.schema.json says what is in it. Names and keys of a dataset
@@ -19,6 +17,10 @@ namespace shale {
 
 using Json = nlohmann::ordered_json;
 
+/// How many of a thing were looked at. `looked_at == of`: all of them, and numbers are exact.
+struct SampledFrom {
+  std::uint64_t looked_at = 0, of = 0;
+};
 [[nodiscard]] Json json_of(const SampledFrom& from);
 
 /// `unit`: "bytes", "pixels"; empty: none.
@@ -28,9 +30,6 @@ using Json = nlohmann::ordered_json;
 /// A finding as every command prints it with --json.
 [[nodiscard]] Json finding_json(const Finding& finding);
 [[nodiscard]] Json json_of(const std::vector<Finding>& findings);
-
-/// Names and values, as an object.
-[[nodiscard]] Json json_of(const std::vector<std::pair<std::string, std::string>>& texts);
 
 /// Sets a member to a name of the dataset; not if it is empty.
 void put_name(Json& json, const char* member, const std::string& name);

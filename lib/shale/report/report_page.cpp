@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "shale/report/page_seal.hpp"
 #include "shale/report/page_template.hpp"
+#include "shale/report/write_report.hpp"
 
 // The page is HTML and XML at once: every element is closed, every attribute quoted, no named
 // entities but those of XML. Its Content-Security-Policy allows one style sheet and one script by
@@ -18,21 +18,6 @@ namespace {
 constexpr std::uint64_t kUnevenClasses = 10;
 // Below it, neighbours share their label far more often than chance would have it.
 constexpr double kSortedScore = 0.5;
-
-struct SectionName {
-  const char* id;
-  const char* title;
-};
-constexpr SectionName kSections[] = {{"samples", "Samples"},
-                                     {"classes", "Classes"},
-                                     {"images", "Images"},
-                                     {"fields", "Fields"},
-                                     {"storage", "Bytes and shards"},
-                                     {"order", "Order of labels"},
-                                     {"left-out", "Left out"},
-                                     {"integrity", "Integrity"},
-                                     {"origin", "How it was made"},
-                                     {"loading", "Load it like this"}};
 
 std::uint64_t count_in(const Json& object, const char* name) {
   return object.value(name, std::uint64_t{0});
@@ -63,11 +48,9 @@ Json shown_parts(const Json& facts) {
           {"classes", facts.contains("classes") && count_in(facts["classes"], "count") > 0},
           {"images", facts.contains("images")},
           {"fields", !facts["fields"].empty()},
-          {"storage", true},
           {"order", facts["order"].contains("shuffle_score") || !facts["order"]["runs"].empty()},
           {"left-out", count_in(left_out, "skipped") + count_in(left_out, "ignored") > 0 ||
                            left_out.contains("damaged_lists")},
-          {"integrity", true},
           {"origin", has_origin},
           {"loading", !facts["snippets"].empty()}};
 }
@@ -94,24 +77,13 @@ void note_fields(Json& page, const Json& facts) {
 // What the templates ask for below `page.`: what is neither a fact nor a matter of how it looks.
 Json page_facts(const Json& facts) {
   const Json& integrity = facts["integrity"];
-  const std::string state = integrity["state"];
   const std::uint64_t findings = count_in(integrity, "findings");
   Json page = {{"style", page_file("page.css").text},
                {"style_hash", page_file("page.css").hash},
                {"script", page_file("page.js").text},
                {"script_hash", page_file("page.js").hash},
-               {"has", shown_parts(facts)},
-               {"is_sound", state == "sound"},
-               {"is_damaged", state == "damaged"},
-               {"is_unproven", state == "unproven"},
-               {"is_not_asked", state == "not asked"},
-               {"is_unverified", state == "not asked" && integrity["met"].empty()}};
-  page["sections"] = Json::array();
-  for (const SectionName& section : kSections)
-    if (page["has"][section.id].get<bool>())
-      page["sections"].push_back({{"id", section.id}, {"title", section.title}});
-  const std::size_t listed =
-      integrity.contains("first_findings") ? integrity["first_findings"].size() : 0;
+               {"has", shown_parts(facts)}};
+  const std::size_t listed = integrity.value("first_findings", Json::array()).size();
   page["more_findings"] = listed > 0 && findings > listed;
   if (facts.contains("classes") && facts["classes"].contains("largest")) {
     const Json& classes = facts["classes"];

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "shale/base/printable.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/image/probe.hpp"
 
@@ -62,19 +61,19 @@ SurveyPlan plan_survey(const ReportedSet& set, const SampleRows& sample,
   return plan;
 }
 
-void note(std::vector<NotedRow>& rows, std::uint64_t row, std::string why) {
-  if (rows.size() < kMostNoted) rows.push_back({row, std::move(why)});
+void note(std::vector<std::uint64_t>& rows, std::uint64_t row) {
+  if (rows.size() < kMostNoted) rows.push_back(row);
 }
 
 void take_image(SampleSurvey& survey, std::uint64_t row, Bytes bytes, bool is_first) {
   const ImageInfo info = probe_image(bytes, {});
-  if (!info.fault.empty()) note(survey.damaged, row, printable(info.fault.text));
+  if (!info.fault.empty()) note(survey.damaged, row);
   if (!is_first) return;
   ++survey.looked_at;
   ++survey.images.types[std::string(name_of(info.type))];
   for (const std::string_view odd : info.odd) ++survey.images.odd[std::string(odd)];
   survey.odd_images += info.odd.empty() ? 0 : 1;
-  if (!info.odd.empty()) note(survey.odd, row, std::string(info.odd.front()));
+  if (!info.odd.empty()) note(survey.odd, row);
   if (info.width > 0 && info.height > 0) survey.images.sizes.count(info.width, info.height);
 }
 
@@ -107,7 +106,7 @@ class Reading {
       ReadValue& value = values.values[i];
       const std::uint64_t row = wanted_[i].sample->row;
       if (value.damage) {
-        note(part_.survey.damaged, row, value.damage->message);
+        note(part_.survey.damaged, row);
         part_.damage.push_back(std::move(*value.damage));
         continue;
       }
@@ -197,8 +196,8 @@ void merge(SampleSurvey& into, SampleSurvey part) {
   into.images.add(part.images);
   into.looked_at += part.looked_at;
   into.odd_images += part.odd_images;
-  for (NotedRow& row : part.odd) note(into.odd, row.row, std::move(row.why));
-  for (NotedRow& row : part.damaged) note(into.damaged, row.row, std::move(row.why));
+  for (const std::uint64_t row : part.odd) note(into.odd, row);
+  for (const std::uint64_t row : part.damaged) note(into.damaged, row);
 }
 
 void begin_bins(SampleSurvey::OfNumbers& of_numbers, NumberKind kind) {

@@ -1,21 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "shale/data/image_report.hpp"
-#include "shale/report/bins.hpp"
+#include "shale/numbers/bins.hpp"
+#include "shale/numbers/structured_columns.hpp"
 #include "shale/report/field_roles.hpp"
-#include "shale/report/structured_columns.hpp"
 
 namespace shale {
-
-/// A sample that is worth a look.
-struct NotedRow {
-  std::uint64_t row = 0;
-  std::string why;  ///< "cmyk"; of damage the reason
-};
 
 /// What the payload of the drawn samples is: arrays as numbers, images by their headers.
 struct SampleSurvey {
@@ -29,10 +22,10 @@ struct SampleSurvey {
     std::vector<OfNumbers> columns;  ///< of a structured type, as columns_of() has them
   };
   std::vector<OfField> fields;
-  ImageReport images;                  ///< of the fields of images; without duplicates
-  std::uint64_t looked_at = 0;         ///< samples whose images were read
-  std::uint64_t odd_images = 0;        ///< of them: with an odd image
-  std::vector<NotedRow> odd, damaged;  ///< the first of each, by row
+  ImageReport images;                       ///< of the fields of images; without duplicates
+  std::uint64_t looked_at = 0;              ///< samples whose images were read
+  std::uint64_t odd_images = 0;             ///< of them: with an odd image
+  std::vector<std::uint64_t> odd, damaged;  ///< rows that are worth a look: the first of each
 };
 
 /// Reads the drawn samples, in as many threads as the request says; the result does not depend on

@@ -1,7 +1,7 @@
 #include "shale/report/snippets.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,35 +10,46 @@
 #include "shale/base/python_literal.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/row_storage.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/report/page_template.hpp"
 
 namespace shale {
 namespace {
 
-// What the snippets speak of.
+// How many fields the code of shale itself names.
+constexpr std::size_t kNamedFields = 6;
+
+// What the snippets speak of: facts for the templates of code.
 class SnippetMaker {
  public:
-  SnippetMaker(ReportedSet& set, const std::vector<FieldUse>& uses) : set_(set), uses_(uses) {
+  SnippetMaker(ReportedSet& set, const std::vector<FieldUse>& uses)
+      : set_(set), uses_(uses), value_(shown_field(uses).value_or(0)) {
     if (set.loader().shard_count() > 0) shard_ = set.loader().shard_facts(0);
-    const std::optional<std::size_t> shown = shown_field(uses);
-    value_ = shown.value_or(0);
     choose_value_that_is_there();
+    put_set();
+    if (shard_) put_shard();
   }
 
-  Json make() {
+  Json make() const {
     Json snippets = Json::array();
-    const auto add = [&](const char* title, const char* language, const std::string& code) {
-      if (!code.empty())
-        snippets.push_back({{"title", title}, {"language", language}, {"code", code}});
+    const auto add = [&](std::string_view title, const char* language, std::string_view code) {
+      const std::string filled = with_os(fill_code(code, facts_));
+      if (!filled.empty())
+        snippets.push_back({{"title", title}, {"language", language}, {"code", filled}});
     };
-    add("shale, in Python", "python", by_shale());
+    add("shale, in Python", "python", page_file("code_shale.mustache").text);
     if (shard_) {
-      const auto [title, code] = own_reader();
-      add(title, "python", code);
-      add("no library but NumPy", "python",
-          manifest().layout.rows.has_index() ? by_index() : by_strides());
+      const ReaderCode& reader = format_named(manifest().format).reader;
+      add(reader.library, "python", reader.code);
+      for (const char* way : {"index", "stride"})
+        if (facts_.contains(way))
+          add("no library but NumPy", "python",
+              page_file(way == std::string_view("index") ? "code_index.mustache"
+                                                         : "code_strides.mustache")
+                  .text);
     }
-    add("shale, in a shell", "sh", by_shell());
+    add("shale, in a shell", "sh", page_file("code_shell.mustache").text);
     return snippets;
   }
 
@@ -59,64 +70,72 @@ class SnippetMaker {
            first_[field].place.offset == kMissing;
   }
 
-  // A line for a set that has a first sample.
-  [[nodiscard]] std::string if_any(std::string line) const {
-    return set_.samples() > 0 ? std::move(line) : std::string();
-  }
-
   [[nodiscard]] const Manifest& manifest() const { return set_.manifest(); }
-  [[nodiscard]] bool is_of_one_file() const { return manifest().layout.is_of_one_file(); }
-  [[nodiscard]] bool is_own() const { return manifest().layout.dialect == Dialect::own; }
   [[nodiscard]] const Field& value_field() const { return set_.schema().fields[value_]; }
-  [[nodiscard]] std::string name_of_field(std::size_t field) const {
-    return python_repr(set_.schema().fields[field].name);
-  }
-
-  // A file of the first shard.
-  [[nodiscard]] std::string file_path(std::size_t number) const {
-    const std::string& name = shard_->files[number].name;
+  [[nodiscard]] bool is_of_one_file() const { return manifest().layout.is_of_one_file(); }
+  [[nodiscard]] std::string path_of(const std::string& name) const {
     return is_of_one_file() ? set_.request().dataset : join_path(set_.request().dataset, name);
   }
-  [[nodiscard]] std::string file_of_field(std::size_t field) const {
-    const ShardLayout& layout = manifest().layout;
-    return file_path(layout.part_file[layout.field_part[field]]);
-  }
 
-  [[nodiscard]] std::string by_shale() const {
-    std::string options;
-    if (!set_.request().index_folder.empty())
-      options += ", index_dir=" + python_path(set_.request().index_folder);
-    if (set_.request().dialect)
-      options += fmt::format(", parse=\"{}\"", name_of(*set_.request().dialect));
-    std::string code = fmt::format("import shale\n\nds = shale.Dataset({}{})\n",
-                                   python_path(set_.request().dataset), options);
-    if (set_.samples() == 0) return code + "print(len(ds), ds.schema)\n";
-    code += "sample = ds[0]\n";
-    for (std::size_t i = 0, told = 0; i < uses_.size() && told < 6; ++i, ++told) {
-      if (is_missing(i)) continue;
-      code += fmt::format("{} = sample[{}]\n", i == value_ ? "value" : fmt::format("field_{}", i),
-                          name_of_field(i));
+  void put_set() {
+    const ReportRequest& request = set_.request();
+    std::string words = shell_word(request.dataset);
+    if (!request.index_folder.empty()) {
+      words += " --index-dir " + shell_word(request.index_folder);
+      facts_["index_dir"] = python_path(request.index_folder);
     }
-    if (const auto label = set_.label_field())
-      code += fmt::format("labels = ds.column({})\n", name_of_field(*label));
-    return with_os(code);
+    if (request.dialect) facts_["parse"] = name_of(*request.dialect);
+    facts_.update({{"dataset", python_path(request.dataset)},
+                   {"words", words},
+                   {"has_samples", set_.samples() > 0},
+                   {"fields", Json::array()}});
+    if (set_.schema().fields.empty()) return;
+    facts_["field"] = value_field().name;
+    facts_["field_word"] = shell_word(value_field().name);
+    for (std::size_t i = 0; i < std::min(uses_.size(), kNamedFields); ++i)
+      if (!is_missing(i))
+        facts_["fields"].push_back(
+            {{"variable", i == value_ ? "value" : fmt::format("field_{}", i)},
+             {"name", set_.schema().fields[i].name}});
+    if (const auto label = set_.label_field()) facts_["label"] = set_.schema().fields[*label].name;
   }
 
-  [[nodiscard]] std::string by_shell() const {
-    const std::string path = shell_word(set_.request().dataset);
-    std::string options;
-    if (!set_.request().index_folder.empty())
-      options = " --index-dir " + shell_word(set_.request().index_folder);
-    const std::string info = fmt::format("shale info {}{}\n", path, options);
-    // Only ls can be told how values are parsed: cat takes them as the index has them.
-    if (set_.request().dialect)
-      return info + fmt::format("shale ls {}{} --parse {} | head\n", path, options,
-                                name_of(*set_.request().dialect));
-    std::string code = info + fmt::format("shale ls {}{} | head\n", path, options);
-    if (set_.samples() > 0)
-      code += fmt::format("shale cat {}{} 0 --field {} > value\n", path, options,
-                          shell_word(value_field().name));
-    return code;
+  // Of the first shard: where its value is, and what the code of a format's row asks for.
+  void put_shard() {
+    const ShardLayout& layout = manifest().layout;
+    const Field& field = value_field();
+    const DType dtype = dtype_of_column(field);
+    const bool has_samples = set_.samples() > 0, is_own = layout.dialect == Dialect::own;
+    const std::size_t file = layout.part_file[layout.field_part[value_]];
+    const bool is_extent = has_samples && is_own && layout.rows.has_index() &&
+                           (field.kind == Kind::bytes || field.kind == Kind::text);
+    const bool is_row = has_samples && !is_extent && layout.rows.has_strides();
+    facts_.update({{"file", python_path(path_of(shard_->files[file].name))},
+                   {"has_own_samples", has_samples && is_own},
+                   {"is_foreign", is_of_one_file()},
+                   {"is_folder", is_of_one_file() && is_real_folder(set_.request().dataset)},
+                   {"is_extent", is_extent},
+                   {"is_row", is_row},
+                   {"is_elsewhere", !is_extent && !is_row},
+                   {"is_of_numpy", !dtype.is_structured()},
+                   {"has_features", is_own || layout.has_whole_records}});
+    if (const auto label = set_.label_field(); label && has_samples && is_own)
+      facts_["own_label"] = facts_["label"];
+    if (!has_samples) return;
+    const std::string index = path_of(shard_->name) + std::string(kIndexSuffix);
+    const std::optional<std::uint64_t> bytes = fixed_bytes_of(field);
+    if (layout.rows.has_index()) {
+      if (is_located(field.kind) && !is_missing(value_) && set_.request().index_folder.empty() &&
+          stands(index))
+        facts_["index"] = python_path(index);
+    } else if (bytes && value_ < shard_->bases.size() && !dtype.is_structured()) {
+      std::string shape;
+      for (const std::uint64_t side : field.shape) shape += fmt::format("{}, ", side);
+      facts_.update({{"base", shard_->bases[value_]},
+                     {"stride", *bytes},
+                     {"dtype", dtype.descr()},
+                     {"shape", shape}});
+    }
   }
 
   // Paths that are not UTF-8 need the module.
@@ -126,146 +145,12 @@ class SnippetMaker {
     return needs_os ? "import os\n" + code : code;
   }
 
-  [[nodiscard]] std::string by_index() const {
-    const Field& field = value_field();
-    const std::string list =
-        is_of_one_file() ? set_.request().dataset : join_path(set_.request().dataset, shard_->name);
-    const std::string index = list + std::string(kIndexSuffix);
-    const bool has_index = set_.request().index_folder.empty() && stands(index);
-    if (!is_located(field.kind) || is_missing(value_) || set_.samples() == 0 || !has_index)
-      return {};
-    const std::string name = python_repr(field.name);
-    std::string code = fmt::format(
-        "import os\nimport numpy as np\n\nrow, field = 0, {}\n"
-        "index = np.load({}, mmap_mode=\"r\")\nfd = os.open({}, os.O_RDONLY)\n"
-        "offset, length = int(index[row][field + \".offset\"]), int(index[row][field + "
-        "\".length\"])\nvalue = os.pread(fd, length, offset)\n",
-        name, python_path(index), python_path(file_of_field(value_)));
-    if (const auto label = set_.label_field())
-      code += fmt::format("label = int(index[row][{}])\n", name_of_field(*label));
-    return code;
-  }
-
-  [[nodiscard]] std::string by_strides() const {
-    const Field& field = value_field();
-    const std::optional<std::uint64_t> bytes = fixed_bytes_of(field);
-    const DType dtype = dtype_of_column(field);
-    if (!bytes || shard_->bases.size() <= value_ || dtype.is_structured() || set_.samples() == 0)
-      return {};
-    std::string shape;
-    for (const std::uint64_t side : field.shape) shape += fmt::format("{}, ", side);
-    return fmt::format(
-        "import os\nimport numpy as np\n\nrow, base, stride = 0, {}, {}\nfd = os.open({}, "
-        "os.O_RDONLY)\nvalue = np.frombuffer(os.pread(fd, stride, base + row * stride), "
-        "{}).reshape(({}))\n",
-        shard_->bases[value_], *bytes, python_path(file_of_field(value_)),
-        python_repr(dtype.descr()), shape);
-  }
-
-  [[nodiscard]] std::pair<const char*, std::string> own_reader() const {
-    const std::string& format = manifest().format;
-    if (format == "npy") return {"NumPy", by_numpy()};
-    if (format == "hdf5") return {"h5py", by_h5py()};
-    if (format == "lmdb") return {"lmdb", by_lmdb()};
-    if (format == "record") return {"tfrecord", by_tfrecord()};
-    if (format == "pt") return {"PyTorch", by_torch()};
-    if (format == "safetensors") return {"safetensors", by_safetensors()};
-    return {"", ""};
-  }
-
-  [[nodiscard]] std::string by_numpy() const {
-    return with_os(fmt::format("import numpy as np\n\nvalues = np.load({}, mmap_mode=\"r\")\n{}",
-                               python_path(file_of_field(value_)), if_any("value = values[0]\n")));
-  }
-
-  [[nodiscard]] std::string by_torch() const {
-    const std::string load = fmt::format("values = torch.load({}, mmap=True, weights_only=True)\n",
-                                         python_path(file_of_field(value_)));
-    // A file of another tool holds a tensor, or a dict of them.
-    const std::string choose =
-        is_of_one_file() ? fmt::format("if isinstance(values, dict):\n    values = values[{}]\n",
-                                       name_of_field(value_))
-                         : std::string();
-    return with_os("import torch\n\n" + load + choose + if_any("value = values[0]\n"));
-  }
-
-  [[nodiscard]] std::string by_safetensors() const {
-    // NumPy has no bfloat16 and no float8: shale has them as structures.
-    const bool is_of_numpy = !dtype_of_column(value_field()).is_structured();
-    return with_os(
-        fmt::format("from safetensors import safe_open\n\nwith safe_open({}, framework=\"{}\") "
-                    "as file:\n    values = file.get_slice({})\n{}",
-                    python_path(file_of_field(value_)), is_of_numpy ? "numpy" : "pt",
-                    name_of_field(value_), if_any("    value = values[0]\n")));
-  }
-
-  [[nodiscard]] std::string by_h5py() const {
-    const std::string open =
-        fmt::format("import h5py\n\nf = h5py.File({})\n", python_path(file_of_field(value_)));
-    const std::string& name = value_field().name;
-    const auto quoted = [](const std::string& text) { return python_repr(text); };
-    const bool is_stored_as_bytes =
-        is_own() && manifest().layout.rows.has_index() &&
-        (value_field().kind == Kind::bytes || value_field().kind == Kind::text);
-    std::string code = open;
-    if (set_.samples() == 0) return with_os(code + "f.visititems(print)\n");
-    if (is_stored_as_bytes) {
-      code +=
-          fmt::format("begin, end = f[{}][0:2]  # sample 0\nvalue = f[{}][begin:end].tobytes()\n",
-                      quoted(name + "_offset"), quoted(name));
-    } else if (manifest().layout.rows.has_strides()) {
-      code += fmt::format("value = f[{}][0]\n", quoted(name));
-    } else {
-      code += "f.visititems(print)\n";
-    }
-    const auto label = set_.label_field();
-    if (label && is_own()) code += fmt::format("label = int(f[{}][0])\n", name_of_field(*label));
-    return with_os(code);
-  }
-
-  [[nodiscard]] std::string by_lmdb() const {
-    const std::string open =
-        fmt::format("env = lmdb.open({}, subdir={}, readonly=True, lock=False, readahead=False)\n",
-                    python_path(file_path(0)), is_of_one_file() && is_folder() ? "True" : "False");
-    if (set_.samples() == 0) return with_os("import lmdb\n\n" + open + "print(env.stat())\n");
-    if (!is_own()) {
-      return with_os("import lmdb\n\n" + open +
-                     "with env.begin(buffers=True) as txn:\n    key, value = "
-                     "next(iter(txn.cursor()))\n");
-    }
-    return with_os(
-        fmt::format("import lmdb, msgpack\n\n{}with env.begin(buffers=True) as txn:\n"
-                    "    sample = msgpack.unpackb(txn.get(b\"00000000\"))\n"
-                    "value = sample[{}]\n",
-                    open, name_of_field(value_)));
-  }
-
-  [[nodiscard]] std::string by_tfrecord() const {
-    // Features may be missing from some records: so they are not named beforehand.
-    if (is_of_examples()) {
-      return with_os(
-          fmt::format("from tfrecord.reader import tfrecord_loader\n\n"
-                      "for sample in tfrecord_loader({}, None):\n    break\n",
-                      python_path(file_path(0))));
-    }
-    return with_os(
-        fmt::format("from tfrecord.reader import tfrecord_iterator\n\n"
-                    "for value in tfrecord_iterator({}):\n    break\n",
-                    python_path(file_path(0))));
-  }
-
-  // Of records of another kind, shale makes one field of bytes, "value".
-  [[nodiscard]] bool is_of_examples() const {
-    return is_own() || manifest().layout.has_whole_records;
-  }
-
-  [[nodiscard]] bool is_folder() const { return is_real_folder(set_.request().dataset); }
-
   ReportedSet& set_;
   const std::vector<FieldUse>& uses_;
   std::optional<ManifestShard> shard_;
   std::vector<IndexCell> first_;  // of the first sample; empty: there is none
-  std::size_t value_ = 0;
+  std::size_t value_;
+  Json facts_ = Json::object();
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/flow/shared_budget.hpp"
 #include "shale/image/image_info.hpp"
-#include "shale/report/number_facts.hpp"
+#include "shale/numbers/number_facts.hpp"
 
 // Small pictures of what a sample holds. All are functions of the bytes alone, and thread-safe.
 

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
-#include "shale/report/page_filters.hpp"
 #include "shale/report/page_template.hpp"
 
 #include "tests/support/temp_dir.hpp"

@@ -5,9 +5,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "shale/report/page_seal.hpp"
 #include "shale/report/page_template.hpp"
 #include "shale/report/report_page.hpp"
+#include "shale/report/write_report.hpp"
 
 #include "report_samples.hpp"
 #include "support/xml_check.hpp"

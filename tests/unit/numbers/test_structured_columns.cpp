@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/report/structured_columns.hpp"
+#include "shale/numbers/structured_columns.hpp"
 
 namespace shale {
 namespace {

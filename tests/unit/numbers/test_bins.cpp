@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/report/bins.hpp"
+#include "shale/numbers/bins.hpp"
 
 namespace shale {
 namespace {

@@ -1,4 +1,4 @@
-#include "shale/report/number_facts.hpp"
+#include "shale/numbers/number_facts.hpp"
 
 #include <algorithm>
 #include <cmath>

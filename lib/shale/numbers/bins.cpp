@@ -1,4 +1,4 @@
-#include "shale/report/bins.hpp"
+#include "shale/numbers/bins.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/report/number_facts.hpp"
+#include "shale/numbers/number_facts.hpp"
 
 namespace shale {
 namespace {

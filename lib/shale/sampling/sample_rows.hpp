@@ -9,26 +9,21 @@
 
 namespace shale {
 
-/// How many of a thing were looked at. `looked_at == of`: all of them, and numbers are exact.
-struct SampledFrom {
-  std::uint64_t looked_at = 0, of = 0;
-};
-
 /// A row of a sample of rows, and how early it was drawn: the first k that were drawn are a sample,
 /// too.
 struct DrawnRow {
   std::uint64_t row = 0, position = 0;
 };
 
-/// Which rows a report looks at: all, or so many of them, drawn with kReportSeed. A function of the
-/// two numbers alone. Memory: 16 bytes a row, 16 MiB at most.
+/// All rows, or so many of them, drawn: a function of the three numbers alone. Memory: 16 bytes a
+/// row, 16 MiB at most.
 class SampleRows {
  public:
   /// Rows that are looked at together.
   static constexpr std::size_t kAtOnce = 64;
 
   /// `wanted` 0, or as many as there are: all.
-  SampleRows(std::uint64_t rows, std::uint64_t wanted);
+  SampleRows(std::uint64_t rows, std::uint64_t wanted, std::uint64_t seed);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] bool is_all() const { return size_ == rows_; }

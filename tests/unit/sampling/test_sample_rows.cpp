@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/report/sample_rows.hpp"
+#include "shale/sampling/sample_rows.hpp"
 
 namespace shale {
 namespace {
@@ -18,7 +18,7 @@ std::vector<DrawnRow> rows_of(const SampleRows& sample) {
 }
 
 TEST_CASE("sample rows: all rows are handed out once, in order") {
-  const SampleRows sample(1000, 0);
+  const SampleRows sample(1000, 0, 22);
   CHECK(sample.is_all());
   const std::vector<DrawnRow> rows = rows_of(sample);
   REQUIRE(rows.size() == 1000);
@@ -26,7 +26,7 @@ TEST_CASE("sample rows: all rows are handed out once, in order") {
 }
 
 TEST_CASE("sample rows: a sample has as many different rows as were wanted, in order") {
-  const std::vector<DrawnRow> rows = rows_of(SampleRows(100'000, 777));
+  const std::vector<DrawnRow> rows = rows_of(SampleRows(100'000, 777, 22));
   REQUIRE(rows.size() == 777);
   CHECK(std::ranges::is_sorted(rows, std::less<>{}, &DrawnRow::row));
   std::set<std::uint64_t> different;
@@ -35,7 +35,7 @@ TEST_CASE("sample rows: a sample has as many different rows as were wanted, in o
 }
 
 TEST_CASE("sample rows: a row's position says how early it was drawn") {
-  const SampleRows sample(5000, 500);
+  const SampleRows sample(5000, 500, 22);
   const std::vector<std::uint64_t> first = sample.first(500);
   for (const DrawnRow& row : rows_of(sample)) CHECK(first[row.position] == row.row);
   std::vector<std::uint64_t> rows(first);
@@ -45,7 +45,7 @@ TEST_CASE("sample rows: a row's position says how early it was drawn") {
 
 TEST_CASE("sample rows: more than is held at once is the same sample") {
   constexpr std::uint64_t kRows = 3 << 20, kWanted = 2 << 20;
-  const SampleRows sample(kRows, kWanted);
+  const SampleRows sample(kRows, kWanted, 22);
   std::uint64_t count = 0;
   bool all_are_drawn = true;
   sample.for_each([&](const std::vector<DrawnRow>& some) {
@@ -57,8 +57,8 @@ TEST_CASE("sample rows: more than is held at once is the same sample") {
 }
 
 TEST_CASE("sample rows: of no rows there are none") {
-  CHECK(rows_of(SampleRows(0, 10)).empty());
-  CHECK(SampleRows(0, 10).first(3).empty());
+  CHECK(rows_of(SampleRows(0, 10, 22)).empty());
+  CHECK(SampleRows(0, 10, 22).first(3).empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "shale/report/structured_columns.hpp"
+#include "shale/numbers/structured_columns.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/report/time_text.hpp"
+#include "shale/numbers/time_text.hpp"
 
 namespace shale {
 namespace {

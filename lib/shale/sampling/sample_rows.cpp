@@ -1,9 +1,7 @@
-#include "shale/report/sample_rows.hpp"
+#include "shale/sampling/sample_rows.hpp"
 
 #include <algorithm>
 #include <utility>
-
-#include "shale/report/reported_set.hpp"
 
 namespace shale {
 namespace {
@@ -29,10 +27,10 @@ class Together {
 
 }  // namespace
 
-SampleRows::SampleRows(std::uint64_t rows, std::uint64_t wanted)
+SampleRows::SampleRows(std::uint64_t rows, std::uint64_t wanted, std::uint64_t seed)
     : rows_(rows),
       size_(wanted == 0 ? rows : std::min(wanted, rows)),
-      order_(std::max<std::uint64_t>(rows, 1), kReportSeed) {}
+      order_(std::max<std::uint64_t>(rows, 1), seed) {}
 
 std::vector<std::uint64_t> SampleRows::first(std::uint64_t count) const {
   std::vector<std::uint64_t> rows(std::min(count, rows_));

@@ -1,4 +1,4 @@
-#include "shale/report/time_text.hpp"
+#include "shale/numbers/time_text.hpp"
 
 #include <algorithm>
 #include <charconv>

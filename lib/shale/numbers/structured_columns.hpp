@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "shale/data/dtype.hpp"
-#include "shale/report/number_facts.hpp"
+#include "shale/numbers/number_facts.hpp"
 
 namespace shale {
 

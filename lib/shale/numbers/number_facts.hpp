@@ -12,8 +12,8 @@
 #include <type_traits>
 
 #include "shale/base/bytes.hpp"
-#include "shale/report/bins.hpp"
-#include "shale/report/time_text.hpp"
+#include "shale/numbers/bins.hpp"
+#include "shale/numbers/time_text.hpp"
 
 namespace shale {
 
