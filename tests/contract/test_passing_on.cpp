@@ -106,8 +106,8 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
   commands.push_back(conversion_to(from, " --fields", [=](ConvertRequest& request) {
     request.fields = {last, first};
   }));
-  commands.push_back(conversion_to(from, " --shuffle",
-                                   [](ConvertRequest& request) { request.order.is_shuffled = true; }));
+  commands.push_back(conversion_to(
+      from, " --shuffle", [](ConvertRequest& request) { request.order.is_shuffled = true; }));
   for (const std::uint64_t row : {std::uint64_t{0}, kSamples - 1}) {
     commands.push_back(
         {fmt::format("cat {}", row), false, [row](const std::string& source, const std::string&) {

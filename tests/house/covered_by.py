@@ -79,7 +79,6 @@ COVERED_BY = {
     "labels/label_reader": ("tests/interop/test_splits.py", "test_shares_of_each_class"),
     "sources/split_folders": ("tests/interop/test_splits.py", "test_folder_of_splits_is_a_run_for_each"),
     "sources/split_rows": ("tests/interop/test_splits.py", "test_shares_of_each_class"),
-    "sources/input_kind": ("tests/cli/cases/inputs_said_by_name.txt", "$ shale convert"),
     "sources/open_input": ("tests/cli/cases/inputs_said_by_name.txt", "$ shale convert"),
     "verify/shard_check": ("tests/contract/test_damage.cpp", "damage: a value's damage is named by sample and field"),
     "verify/verify": ("tests/contract/test_damage.cpp", "damage: two shards that changed places are found"),

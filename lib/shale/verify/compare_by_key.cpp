@@ -35,7 +35,7 @@ constexpr std::uint64_t kUnread = ~std::uint64_t{0} - 3;   // no row, but a samp
 constexpr std::uint64_t kLacking = ~std::uint64_t{0} - 2;  // a file or a label of it is missing
 constexpr std::uint64_t kUnmade = ~std::uint64_t{0} - 1;   // image work makes nothing of it
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};      // it is in skipped.csv
-constexpr std::size_t kMostElements = 4096;
+constexpr std::size_t kMostListedElements = 4096;
 
 struct ComparedEntry {
   std::string sort_key;  // with its end
@@ -91,7 +91,7 @@ std::string measure_of(const Record& record, const Schema& schema) {
     measure.append(as_text(bytes_of(cell.place.crc32c)));
     measure.append(as_text(bytes_of(cell.place.count)));
   }
-  if (record.row.elements.size() > kMostElements) return measure;
+  if (record.row.elements.size() > kMostListedElements) return measure;
   for (const FieldPlace& element : record.row.elements) {
     measure.append(as_text(bytes_of(element.length)));
     measure.append(as_text(bytes_of(element.crc32c)));
@@ -479,14 +479,16 @@ class KeyComparison {
       finding.message = "sample has another number of frames than the source";
       finding.found = std::to_string(count);
       finding.expected = std::to_string(wanted_count);
-    } else if (schema_.fields[field].kind == Kind::list) {
-      finding.message = "sample differs from " + what();
-    } else if (bytes != wanted_bytes) {
-      finding.message = "sample differs in size from " + what();
+      return finding;
+    }
+    const bool is_list = schema_.fields[field].kind == Kind::list;
+    const bool is_other_size = !is_list && bytes != wanted_bytes;
+    finding.message =
+        fmt::format("sample differs {}from {}", is_other_size ? "in size " : "", what());
+    if (is_other_size) {
       finding.found = fmt::format("{} bytes", bytes);
       finding.expected = std::to_string(wanted_bytes);
-    } else {
-      finding.message = "sample differs from " + what();
+    } else if (!is_list) {
       finding.found = fmt::format("crc32c 0x{:08x}", crc);
       finding.expected = fmt::format("0x{:08x}", wanted_crc);
     }

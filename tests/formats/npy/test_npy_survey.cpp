@@ -125,11 +125,10 @@ TEST_CASE("npy scan: a file of another tool is proved by what its survey said") 
   CHECK(scanned(sound, sound) == "");
   CHECK(scanned(sound, sound.substr(0, 140)) ==
         "a.npy: byte 140: npy array of 3 rows has 12 bytes, expected 24");
-  CHECK(
-      scanned(sound, npy_file("{'descr': '<i4', 'fortran_order': False, 'shape': (3, 2), }",
-                              std::string(24, 'x'))) ==
-      "a.npy: byte 0: npy array is not the one that was indexed: found 3 rows, x int32 (2,) "
-      "from byte 128, expected 3 rows, x float32 (2,) from byte 128");
+  CHECK(scanned(sound, npy_file("{'descr': '<i4', 'fortran_order': False, 'shape': (3, 2), }",
+                                std::string(24, 'x'))) ==
+        "a.npy: byte 0: npy array is not the one that was indexed: found 3 rows, x int32 (2,) "
+        "from byte 128, expected 3 rows, x float32 (2,) from byte 128");
   CHECK(scanned(sound, npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }",
                                 std::string(24, 'x')))
             .find("Fortran") != std::string::npos);
