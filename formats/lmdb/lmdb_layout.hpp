@@ -39,7 +39,7 @@ struct LayoutFacts {
   bool is_recognized = true;      ///< false: only --parse asks for it
 };
 [[nodiscard]] std::span<const LayoutFacts> all_layouts();
-/// Errors: Code::unsupported for a dialect that is no layout of LMDB files.
+/// Errors: Code::unsupported for a dialect that no LMDB file has.
 [[nodiscard]] const LayoutFacts& facts_of(Dialect layout);
 
 /// "not of layout coclr: ...". To be thrown.

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kSamples = 7, kRowsAShard = 4;
 
 // A set with lists beside its shards, as a conversion of a folder with odd images leaves it.
-void write_source(const Format& format, const Schema& schema, const std::string& directory) {
+void write_source(const Format& format, const Schema& schema, const std::string& directory,
+                  const std::string& list = "key,reason,detail\nlost.jpg,empty,is empty\n") {
   (void)write_set(format, plain_samples(schema, kSamples, 60), directory,
                   {.limit_samples = kRowsAShard});
   std::vector<ManifestShard> shards;
@@ -30,7 +31,7 @@ void write_source(const Format& format, const Schema& schema, const std::string&
       read_manifest(directory, [&](const ManifestShard& shard) { shards.push_back(shard); });
   for (const std::string_view name : {kSkippedName, kImagesName}) {
     const std::string path = join_path(directory, name);
-    write_file(path, "key,reason\nlost.jpg,is empty\n");
+    write_file(path, list);
     const FileSummary file = summarize_file(InputFile(path));
     manifest.files.push_back({std::string(name), file.bytes, file.hash});
   }
@@ -241,14 +242,15 @@ TEST_CASE("passing on: a label, a key and a place with one bit flipped end a con
   });
 }
 
-TEST_CASE("passing on: a list of skipped samples without codes gets the code 'other'") {
+TEST_CASE("passing on: a list of skipped samples that is older than 0.2.0 is refused") {
   for_each_format([](const Format& format) {
     const TempDir dir;
-    write_source(format, full_schema(format), dir / "set");  // as a shale before codes wrote it
+    write_source(format, full_schema(format), dir / "set", "key,reason\nlost.jpg,is empty\n");
 
-    (void)convert(conversion(dir / "set", dir / "out", format), {});
+    const Error error =
+        error_of([&] { (void)convert(conversion(dir / "set", dir / "out", format), {}); });
 
-    CHECK(read_text(dir / "out/skipped.csv") == "key,reason,detail\nlost.jpg,other,is empty\n");
+    CHECK(error.code() == Code::unsupported);
   });
 }
 

@@ -30,7 +30,10 @@ enum class KeyMatch {
 struct LabelPlace {
   std::string folder = {}, name = {};
   static auto columns(auto& row) { return std::tie(row.folder, row.name); }
-  friend auto operator<=>(const LabelPlace&, const LabelPlace&) = default;
+  friend bool operator==(const LabelPlace&, const LabelPlace&) = default;
+  friend bool operator<(const LabelPlace& a, const LabelPlace& b) {
+    return columns(a) < columns(b);
+  }
 };
 
 /// A row as it is kept.

@@ -18,7 +18,7 @@ namespace shale {
 [[nodiscard]] std::string fill_template(std::string_view name, const Json& facts, const Json& page,
                                         const ReportPictures& pictures);
 
-/// Fills in a text that is code: nothing of it is escaped, no line left out. Errors: same.
+/// The same for code: nothing is escaped, and no line left out. Errors: same.
 [[nodiscard]] std::string fill_code(std::string_view text, const Json& facts);
 
 /// What a filter makes something of: the value before it, the words after its name (or what names

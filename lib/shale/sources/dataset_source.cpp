@@ -91,7 +91,13 @@ class DatasetSource final : public OrderableSource {
 
   void list_skipped(const SkippedSink& sink) override {
     read_list(kSkippedName, [&](const std::vector<std::string>& fields) {
-      if (fields.size() == 3) sink({fields[0], fields[1], fields[2]});
+      if (fields.size() != 3) {
+        throw Error(Code::unsupported, "{} has {} columns: it was written before 0.2.0",
+                    kSkippedName, fields.size())
+            .at(dataset_.paths.lists)
+            .hint("convert the dataset's source again");
+      }
+      sink({fields[0], fields[1], fields[2]});
     });
   }
 

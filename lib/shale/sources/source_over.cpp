@@ -5,6 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "shale/base/error.hpp"
+
 namespace shale {
 namespace {
 
@@ -33,14 +35,13 @@ class PartSource final : public SourceOver {
   }
 
   void skip(std::uint64_t samples) override {
-    if (samples > left_) return Source::skip(samples);
+    if (samples > left_)
+      throw Error(Code::bug, "a part has {} samples left, not {}", left_, samples);
     source_->skip(samples);
     left_ -= samples;
   }
 
-  void narrow(std::uint64_t first, std::uint64_t samples) override {
-    Source::narrow(first, samples);
-  }
+  void narrow(std::uint64_t first, std::uint64_t /*samples*/) override { skip(first); }
 
   void list_ignored(const ReasonSink& sink) override {
     if (is_first_) source_->list_ignored(sink);

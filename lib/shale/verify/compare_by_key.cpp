@@ -293,7 +293,7 @@ class KeyComparison {
   }
 
   // Texts and tensors are compared as the bytes that they are: a file of another tool may not say
-  // what they were, and a damaged one hold bytes that are no text.
+  // what they were, and a damaged one may hold any bytes.
   void find_fields() {
     schema_ = transform_ ? transform_->output() : source_.info().schema;
     for (Field& field : schema_.fields) {
