@@ -26,10 +26,12 @@ from rules import (
     FORMAT_MAY_INCLUDE,
     INSTALLED,
     MACROS_THAT_CONFIGURE_A_LIBRARY,
+    MAX_ROOM_LINES,
     MAY_EXIT,
     MAY_FORK,
     RAW_MEMORY_IS_NEEDED,
     ROOMS,
+    STILL_TOO_LARGE,
     SYSTEM_HEADER,
     THIRD_PARTIES,
     THREADS_LIVE_IN,
@@ -233,6 +235,16 @@ class HouseRules(unittest.TestCase):
                     yield f"{relative(path)}: {count} lines"
 
         self.none_of(offences(), f"a file has at most {MAX_FILE_LINES} lines")
+
+    def test_no_room_is_larger_than_5500_lines(self):
+        lines = collections.Counter()
+        for path in cpp("lib"):
+            lines[room_of(relative(path))] += read(path).count("\n")
+        too_large = {room for room, count in lines.items() if count > MAX_ROOM_LINES}
+        self.none_of(
+            (f"{room}: {lines[room]} lines" for room in sorted(too_large ^ set(STILL_TOO_LARGE))),
+            f"a room of lib/shale has at most {MAX_ROOM_LINES} lines, and STILL_TOO_LARGE names those that have not got there",
+        )
 
     def test_no_function_is_longer_than_80_lines(self):
         def offences():

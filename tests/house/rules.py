@@ -45,6 +45,10 @@ ROOMS = INSTALLED | {
 }
 FORMAT_MAY_INCLUDE = "format wire data io image base".split()
 
+# A room that says several things is divided along them.
+MAX_ROOM_LINES = 5500
+STILL_TOO_LARGE = {"targets": "the requests that say what goes where are to be a room below it"}
+
 # Third parties live in one room each: first word of the header's name -> the places it may be included from.
 THIRD_PARTIES = {
     "fmt/": ["lib/", "formats/", "tools/"],
