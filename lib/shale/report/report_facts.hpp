@@ -19,7 +19,7 @@ struct ReportPictures {
 };
 
 /// Everything that a report of a dataset shows.
-struct ReportFacts {
+struct ReportFacts {  // NOLINT(bugprone-exception-escape): what nlohmann's assertions would throw
   Json json = {};
   ReportPictures pictures = {};
   /// What the report ran into while it read, and the first of what it found by verifying: both are
