@@ -212,7 +212,7 @@ def test_what_does_not_fit_is_refused_by_name(folder, videos, tmp_path):
         assert "is written without an index" in refusal(folder, tmp_path / "a.lmdb", "--layout", "xunge", option)
     with pytest.raises(UsageError, match="is written without an index"):
         shale.convert(folder, tmp_path / "a.lmdb", layout="xunge", verify=True)
-    with pytest.raises(UsageError, match="layout is 'thecml'"):
+    with pytest.raises(UsageError, match="layout 'thecml' is not one of"):
         shale.convert(folder, tmp_path / "a.lmdb", layout="thecml")
     assert list(tmp_path.iterdir()) == []
 

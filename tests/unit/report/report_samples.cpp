@@ -123,7 +123,7 @@ ReportImage smallest_png() {
 ReportFacts facts_of_everything(const std::string& word) {
   ReportFacts facts;
   facts.json = Words(word).in(Json::parse(kEverything));
-  for (const std::uint64_t row : {1, 3, 4, 5}) {
+  for (const std::uint64_t row : {1u, 3u, 4u, 5u}) {
     ReportSample& sample = facts.pictures.samples[row];
     sample.thumbnail = smallest_png();
     sample.masks = {{word, smallest_png()}, {word, {}, word}};
