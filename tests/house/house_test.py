@@ -266,8 +266,8 @@ class HouseRules(unittest.TestCase):
         )
 
     def test_man_page_says_what_does_not_go_together(self):
-        table = (ROOT / "lib/shale/targets/combinations.cpp").read_text()
-        header = (ROOT / "lib/shale/targets/combinations.hpp").read_text()
+        table = (ROOT / "lib/shale/requests/combinations.cpp").read_text()
+        header = (ROOT / "lib/shale/requests/combinations.hpp").read_text()
         names = dict(re.findall(r'(k\w+) =\s+"([^"]*)"', table + header))
         options = collections.defaultdict(list)
         for option, place in re.findall(r'^    \{"([^"]+)", (k\w+|"[^"]+"),', table, re.M):
@@ -276,7 +276,7 @@ class HouseRules(unittest.TestCase):
         mark = lambda option: re.sub(r" (?!No|or|Fl|-)", " Cm ", option.replace(" or --", " No or Fl -"))
         lines = [f".It Fl -{mark(option)}\n{'; '.join(places)}\n" for option, places in sorted(options.items())]
         page = (ROOT / "tools/man/shale-convert.1").read_text()
-        self.assertIn("".join(lines), page, "the section WHAT DOES NOT GO TOGETHER is not what lib/shale/targets/combinations.cpp says")
+        self.assertIn("".join(lines), page, "the section WHAT DOES NOT GO TOGETHER is not what lib/shale/requests/combinations.cpp says")
 
     def test_type_names_are_unique(self):
         places = collections.defaultdict(list)

@@ -6,9 +6,9 @@
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/layout.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/shard_bounds.hpp"
-#include "shale/targets/combinations.hpp"
 
 namespace shale {
 namespace {

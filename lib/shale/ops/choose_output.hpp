@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 

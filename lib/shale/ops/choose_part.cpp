@@ -8,8 +8,8 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/targets/combinations.hpp"
 
 namespace shale {
 namespace {

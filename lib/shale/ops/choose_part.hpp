@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "shale/data/part_number.hpp"
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "shale/ops/split_sets.hpp"
-#include "shale/targets/combinations.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/list_files.hpp"
 #include "shale/targets/target_of.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "shale/base/events.hpp"
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 

@@ -7,8 +7,8 @@
 
 #include "shale/base/events.hpp"
 #include "shale/data/schema.hpp"
+#include "shale/requests/convert_request.hpp"
 #include "shale/sampling/open_drawn_rows.hpp"
-#include "shale/targets/convert_request.hpp"
 
 namespace shale {
 

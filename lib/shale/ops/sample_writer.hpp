@@ -7,7 +7,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/data/sample.hpp"
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 

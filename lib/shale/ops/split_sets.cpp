@@ -12,13 +12,13 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/choose_part.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/split_folders.hpp"
 #include "shale/sources/split_rows.hpp"
-#include "shale/targets/combinations.hpp"
 #include "shale/targets/dataset_output.hpp"
 
 namespace shale {

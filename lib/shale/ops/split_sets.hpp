@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "shale/base/events.hpp"
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 

@@ -4,7 +4,7 @@
 #include "shale/data/manifest.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 

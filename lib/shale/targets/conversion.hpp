@@ -12,10 +12,10 @@
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
 #include "shale/manifest/csv.hpp"
+#include "shale/requests/convert_request.hpp"
 #include "shale/shards/shard_bounds.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/work_folder.hpp"
-#include "shale/targets/convert_request.hpp"
 #include "shale/targets/run_state.hpp"
 #include "shale/targets/written_images.hpp"
 

@@ -6,9 +6,9 @@
 #include "shale/base/events.hpp"
 #include "shale/format/format.hpp"
 #include "shale/manifest/manifest_file.hpp"
+#include "shale/requests/convert_request.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/work_folder.hpp"
-#include "shale/targets/convert_request.hpp"
 
 // What the commands share that write a directory of shards.
 

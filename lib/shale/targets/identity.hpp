@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shale/format/source.hpp"
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 

@@ -5,8 +5,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
+#include "shale/requests/convert_request.hpp"
 #include "shale/shards/work_folder.hpp"
-#include "shale/targets/convert_request.hpp"
 #include "shale/targets/identity.hpp"
 #include "shale/targets/run_state.hpp"
 

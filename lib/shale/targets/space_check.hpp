@@ -6,9 +6,9 @@
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/free_space.hpp"
+#include "shale/requests/convert_request.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/work_folder.hpp"
-#include "shale/targets/convert_request.hpp"
 
 namespace shale {
 

@@ -13,7 +13,7 @@
 #include "shale/format/layout.hpp"
 #include "shale/format/source.hpp"
 #include "shale/labels/sample_split.hpp"
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 

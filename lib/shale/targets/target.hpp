@@ -9,10 +9,10 @@
 #include "shale/base/events.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
+#include "shale/requests/convert_request.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/targets/conversion.hpp"
-#include "shale/targets/convert_request.hpp"
 #include "shale/targets/resumption.hpp"
 
 namespace shale {

@@ -1,4 +1,4 @@
-#include "shale/targets/combinations.hpp"
+#include "shale/requests/combinations.hpp"
 
 #include <algorithm>
 #include <array>

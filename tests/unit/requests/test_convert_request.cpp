@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 #include "tests/support/grid_format.hpp"
 #include "tests/support/temp_dir.hpp"

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/targets/combinations.hpp"
+#include "shale/requests/combinations.hpp"
 
 #include "tests/support/temp_dir.hpp"
 

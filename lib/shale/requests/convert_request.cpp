@@ -1,4 +1,4 @@
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 #include <algorithm>
 #include <charconv>

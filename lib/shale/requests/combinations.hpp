@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "shale/targets/convert_request.hpp"
+#include "shale/requests/convert_request.hpp"
 
 namespace shale {
 
