@@ -1,10 +1,9 @@
-#include "python/bindings/errors_binding.hpp"
-
 #include <exception>
 #include <string>
 
 #include <nanobind/stl/string.h>
 
+#include "python/bindings/bindings.hpp"
 #include "python/bindings/interpreter.hpp"
 
 namespace nb = nanobind;

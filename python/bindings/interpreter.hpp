@@ -7,12 +7,18 @@
 
 #include <nanobind/nanobind.h>
 
-#include "python/bindings/run_or_park.hpp"
-
 // All that takes the interpreter's lock or runs Python code goes through here: nowhere else may a
 // thread be ended by the interpreter. tests/house looks for it.
 
 namespace shale::python {
+
+/// Calls `act` with `data`. If the thread is ended in it by pthread_exit(), the thread waits for
+/// the end of the process instead, and nothing above this call is unwound.
+///
+/// Compiled without exceptions (run_or_park.cpp): glibc then jumps there and asks no C++ run time,
+/// of which there may be one per module, to unwind the frames of another. `act` has nothing to
+/// destroy.
+void run_or_park(void (*act)(void*), void* data);
 
 /// Runs functions of Python's C interface that may run Python code or wait for the interpreter's
 /// lock; `call` makes no C++ object.

@@ -1,5 +1,3 @@
-#include "python/bindings/map_binding.hpp"
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,7 +8,9 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 
+#include "python/bindings/bindings.hpp"
 #include "python/bindings/interpreter.hpp"
+#include "python/bindings/plain_objects.hpp"
 
 namespace nb = nanobind;
 
@@ -89,12 +89,9 @@ nb::bytes to_python(Bytes bytes) { return nb::bytes(bytes.data(), bytes.size());
 // file's.
 nb::object value_of(const InputFile& file, const KeyMapEntry& entry) {
   if (entry.value) return to_python(*entry.value);
-  const auto size = static_cast<Py_ssize_t>(entry.value_bytes);
-  nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, size));
-  if (!bytes.is_valid()) throw nb::python_error();
-  auto* begin = reinterpret_cast<std::byte*>(PyBytes_AsString(bytes.ptr()));
-  unlocked([&] { file.read_exact(entry.value_offset, {begin, entry.value_bytes}); });
-  return bytes;
+  FreshBytes bytes(entry.value_bytes);
+  unlocked([&] { file.read_exact(entry.value_offset, bytes.memory); });
+  return std::move(bytes.object);
 }
 
 OpenMap open_map(const nb::bytes& file_name, bool is_sparse) {

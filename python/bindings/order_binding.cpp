@@ -1,11 +1,10 @@
-#include "python/bindings/order_binding.hpp"
-
 #include <cstdint>
 #include <span>
 
 #include "shale/base/error.hpp"
 #include "shale/flow/epoch_order.hpp"
 
+#include "python/bindings/bindings.hpp"
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/sample_objects.hpp"
 

@@ -2,6 +2,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
 #include "python/bindings/interpreter.hpp"
 
 namespace nb = nanobind;
@@ -25,6 +28,18 @@ nb::object numpy_dtype(const std::string& descr) {
   if (!descr.starts_with('[')) return call_python(import_name("numpy", "dtype"), descr);
   const nb::object literal = call_python(import_name("ast", "literal_eval"), descr);
   return call_python(import_name("numpy.lib.format", "descr_to_dtype"), literal);
+}
+
+FreshBytes::FreshBytes(std::uint64_t size)
+    : object(nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)))) {
+  if (!object.is_valid()) throw nb::python_error();
+  memory = {reinterpret_cast<std::byte*>(PyBytes_AsString(object.ptr())), size};
+}
+
+PixelOrder pixel_order_named(const std::string& name) {
+  if (name == "hwc") return PixelOrder::hwc;
+  if (name == "chw") return PixelOrder::chw;
+  throw Error(Code::usage, "order is '{}', expected 'hwc' or 'chw'", printable(name));
 }
 
 }  // namespace shale::python

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <nanobind/nanobind.h>
+
+#include "shale/image/rgb.hpp"
 
 namespace shale::python {
 
@@ -16,5 +21,15 @@ namespace shale::python {
 /// The numpy.dtype that .npy headers name: "<f4", or of a structure
 /// "[('x', '<f4'), ('y', '<i2', (3,))]".
 [[nodiscard]] nanobind::object numpy_dtype(const std::string& descr);
+
+/// A bytes object, and its memory, which is to be filled before anybody else sees it.
+struct FreshBytes {
+  explicit FreshBytes(std::uint64_t size);
+  nanobind::object object;
+  std::span<std::byte> memory;
+};
+
+/// "hwc" or "chw". Errors: Code::usage.
+[[nodiscard]] PixelOrder pixel_order_named(const std::string& name);
 
 }  // namespace shale::python

@@ -1,5 +1,3 @@
-#include "python/bindings/reader_binding.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -20,10 +18,11 @@
 #include "shale/loading/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
-#include "python/bindings/errors_binding.hpp"
+#include "python/bindings/bindings.hpp"
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
 #include "python/bindings/sample_objects.hpp"
+#include "python/bindings/watch.hpp"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -38,33 +37,20 @@ CachePolicy cache_named(const std::string& name) {
   throw Error(Code::usage, "cache is '{}', expected 'keep', 'drop' or 'direct'", printable(name));
 }
 
-Decoding decoding_named(const std::string& name) {
-  if (name.empty()) return Decoding::none;
-  if (name == "hwc") return Decoding::rgb_hwc;
-  if (name == "chw") return Decoding::rgb_chw;
-  throw Error(Code::usage, "order is '{}', expected 'hwc' or 'chw'", printable(name));
-}
-
 // A signal is heard between two of these: the most rows and bytes that are read at once.
 constexpr std::size_t kRowsAtOnce = 512;
 constexpr std::uint64_t kBytesAtOnce = 32 << 20;
 constexpr std::uint64_t kIndexRowsAtOnce = 1 << 16, kColumnBytes = 16 << 20;
 
-Events stopped_by_signals(CallingThread& caller) {
-  Events events;
-  events.should_stop = [&caller] { return caller.was_interrupted(); };
-  return events;
-}
-
 nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
-  const Decoding decoding = decoding_named(order);
+  const PixelOrder wanted = pixel_order_named(order);
   std::optional<RgbDecoder> decoder =
       RgbDecoder::open({static_cast<const std::byte*>(data.data()), data.size()}, kMostPixelBytes);
   if (!decoder) throw Error(Code::bad_content, "not a JPEG");
-  nb::object array = empty_pixels(empty_array(), decoder->extent(), decoding);
+  nb::object array = empty_pixels(empty_array(), decoder->extent(), wanted);
   const std::span<std::byte> pixels = memory_of_array(array);
   const Unlocked unlocked;
-  std::move(*decoder).decode(pixel_order(decoding), pixels);
+  std::move(*decoder).decode(wanted, pixels);
   return array;
 }
 
@@ -83,6 +69,17 @@ nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
   raise_as_python(error, shard);
 }
 
+// Without the interpreter's lock: `act` may wait for a disk.
+template <class Act>
+auto unlocked(const Loader& loader, Act act) {
+  try {
+    const Unlocked unlocked;
+    return act();
+  } catch (Error& error) {
+    raise_with_sample(error, loader);
+  }
+}
+
 // A value that is read piece by piece. It keeps the loader, which opens its own files in each
 // process.
 class PlacedValue {
@@ -99,25 +96,18 @@ class PlacedValue {
   [[nodiscard]] nb::object read(std::uint64_t begin, std::uint64_t count) const {
     begin = std::min(begin, value_.bytes);
     count = std::min(count, value_.bytes - begin);
-    nb::object bytes =
-        nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(count)));
-    if (!bytes.is_valid()) throw nb::python_error();
-    const std::span<std::byte> into{reinterpret_cast<std::byte*>(PyBytes_AsString(bytes.ptr())),
-                                    count};
+    FreshBytes bytes(count);
     CallingThread caller;
     const Events events = stopped_by_signals(caller);
-    try {
-      const Unlocked unlocked;
+    unlocked(*loader_, [&] {
       for (std::uint64_t done = 0; done < count;) {
         const std::uint64_t next = std::min(kBytesAtOnce, count - done);
-        loader_->read_piece(value_, begin + done, into.subspan(done, next));
+        loader_->read_piece(value_, begin + done, bytes.memory.subspan(done, next));
         done += next;
         if (done < count) events.stop_if_asked();
       }
-    } catch (Error& error) {
-      raise_with_sample(error, *loader_);
-    }
-    return bytes;
+    });
+    return std::move(bytes.object);
   }
 
  private:
@@ -140,11 +130,9 @@ class Reader {
                                 .generator = "shale " SHALE_VERSION,
                                 .opened_before = opened_before};
     CallingThread caller;
-    try {
+    {
       const Unlocked unlocked;
       loader_ = std::make_shared<const Loader>(request, stopped_by_signals(caller));
-    } catch (const Error& error) {
-      raise_as_python(error, {});
     }
     format_ = &format_of(loader_->manifest());
   }
@@ -166,7 +154,7 @@ class Reader {
     for (std::size_t i = 0; i < names.size(); ++i) {
       OutputField field;
       field.name = nb::steal(PyUnicode_InternFromString(names[i].c_str()));
-      field.decoding = decoding_named(decodings[i]);
+      if (!decodings[i].empty()) field.decoding = pixel_order_named(decodings[i]);
       if (names[i] != "key") {
         field.field = schema.find(names[i]);
         if (!field.field) throw no_such_field(names[i]);
@@ -216,13 +204,8 @@ class Reader {
                                 const std::string& name) const {
     const std::optional<std::size_t> field = loader_->manifest().schema.find(name);
     if (!field) throw no_such_field(name);
-    std::vector<std::optional<OpenValue>> opened;
-    try {
-      const Unlocked unlocked;
-      opened = loader_->open_values(rows, *field);
-    } catch (Error& error) {
-      raise_with_sample(error, *loader_);
-    }
+    std::vector<std::optional<OpenValue>> opened =
+        unlocked(*loader_, [&] { return loader_->open_values(rows, *field); });
     nb::list list;
     for (std::optional<OpenValue>& value : opened)
       list.append(value ? nb::cast(PlacedValue(loader_, std::move(*value))) : nb::none());
@@ -253,16 +236,13 @@ class Reader {
     }
     const std::vector<LocatedSample> samples = locate_lists(rows);
     std::vector<Fetch> fetches;
-    try {
-      const Unlocked unlocked;
+    unlocked(*loader_, [&] {
       for (std::size_t i = 0; i < requests.size(); ++i) {
         for (const FieldPlace& place :
              loader_->elements(samples[i], fields[i], std::get<2>(requests[i])))
           fetches.push_back({&samples[i], fields[i], {}, place});
       }
-    } catch (Error& error) {
-      raise_with_sample(error, *loader_);
-    }
+    });
     const nb::list values = fetch_bytes(fetches);
     nb::list lists;
     std::size_t next = 0;
@@ -277,13 +257,8 @@ class Reader {
   [[nodiscard]] nb::object find(const nb::bytes& key) const {
     const std::string wanted = raw(key);
     CallingThread caller;
-    std::optional<std::uint64_t> row;
-    try {
-      const Unlocked unlocked;
-      row = loader_->find(wanted, stopped_by_signals(caller));
-    } catch (Error& error) {
-      raise_with_sample(error, *loader_);
-    }
+    const std::optional<std::uint64_t> row =
+        unlocked(*loader_, [&] { return loader_->find(wanted, stopped_by_signals(caller)); });
     return row ? nb::object(nb::int_(*row)) : nb::none();
   }
 
@@ -295,17 +270,14 @@ class Reader {
     const std::uint64_t rows = column.field ? kColumnBytes / column.item_bytes : kIndexRowsAtOnce;
     CallingThread caller;
     const Events events = stopped_by_signals(caller);
-    try {
-      const Unlocked unlocked;
+    unlocked(*loader_, [&] {
       for (std::uint64_t begin = 0; begin < loader_->size(); begin += rows) {
         const std::uint64_t count = std::min(rows, loader_->size() - begin);
         loader_->read_column(column, begin,
                              memory.subspan(begin * column.item_bytes, count * column.item_bytes));
         events.stop_if_asked();
       }
-    } catch (Error& error) {
-      raise_with_sample(error, *loader_);
-    }
+    });
     return array;
   }
 
@@ -356,33 +328,20 @@ class Reader {
 
   [[nodiscard]] std::vector<LocatedSample> locate_lists(
       const std::vector<std::uint64_t>& rows) const {
-    try {
-      const Unlocked unlocked;
-      return loader_->locate(rows);
-    } catch (Error& error) {
-      raise_with_sample(error, *loader_);
-    }
+    return unlocked(*loader_, [&] { return loader_->locate(rows); });
   }
 
   // A bytes object for each; fills in where they are read to.
   [[nodiscard]] nb::list fetch_bytes(std::vector<Fetch>& fetches) const {
     nb::list values;
     for (Fetch& fetch : fetches) {
-      const std::uint64_t bytes = fetch.place().length;
-      nb::object value =
-          nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
-      if (!value.is_valid()) throw nb::python_error();
-      fetch.into = {reinterpret_cast<std::byte*>(PyBytes_AsString(value.ptr())), bytes};
-      values.append(std::move(value));
+      FreshBytes value(fetch.place().length);
+      fetch.into = value.memory;
+      values.append(std::move(value.object));
     }
     CallingThread caller;
     const Events events = stopped_by_signals(caller);
-    try {
-      const Unlocked unlocked;
-      fetch_in_parts(fetches, events);
-    } catch (Error& error) {
-      raise_with_sample(error, *loader_);
-    }
+    unlocked(*loader_, [&] { fetch_in_parts(fetches, events); });
     return values;
   }
 

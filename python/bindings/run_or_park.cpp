@@ -1,5 +1,3 @@
-#include "python/bindings/run_or_park.hpp"
-
 #include <pthread.h>
 #include <unistd.h>
 
@@ -11,6 +9,8 @@ void park(void*) {
 }
 
 }  // namespace
+
+void run_or_park(void (*act)(void*), void* data);  // interpreter.hpp needs exceptions
 
 void run_or_park(void (*act)(void*), void* data) {
   pthread_cleanup_push(park, nullptr);

@@ -9,6 +9,7 @@
 #include "shale/format/list_elements.hpp"
 
 #include "python/bindings/interpreter.hpp"
+#include "python/bindings/plain_objects.hpp"
 
 namespace nb = nanobind;
 
@@ -25,8 +26,7 @@ bool is_missing(const LocatedSample& sample, const OutputField& field) {
 
 // Values that Python takes as they lie on the disk.
 bool is_read_in_place(const OutputField& field) {
-  return field.kind == Kind::tensor ||
-         (field.kind == Kind::bytes && field.decoding == Decoding::none);
+  return field.kind == Kind::tensor || (field.kind == Kind::bytes && !field.decoding);
 }
 
 nb::object bytes_object(Bytes bytes) {
@@ -49,8 +49,8 @@ nb::object text_object(Bytes text, const char* errors) {
 
 nb::object empty_array() { return import_name("numpy", "empty"); }
 
-nb::object empty_pixels(nb::handle empty, ImageExtent extent, Decoding decoding) {
-  const nb::object shape = decoding == Decoding::rgb_chw
+nb::object empty_pixels(nb::handle empty, ImageExtent extent, PixelOrder order) {
+  const nb::object shape = order == PixelOrder::chw
                                ? nb::make_tuple(3, extent.height, extent.width)
                                : nb::make_tuple(extent.height, extent.width, 3);
   return empty(shape, "u1");
@@ -102,7 +102,7 @@ SampleObjects::SampleObjects(const Loader& loader, std::span<const LocatedSample
   const NoCollection no_collection;
   std::uint64_t scratch_bytes = 0;
   for (const OutputField& field : fields_) {
-    if (field.kind == Kind::tensor || field.decoding != Decoding::none) empty_ = empty_array();
+    if (field.kind == Kind::tensor || field.decoding) empty_ = empty_array();
     if (!is_located(field.kind) || is_read_in_place(field)) continue;
     for (const LocatedSample& sample : samples_)
       scratch_bytes += Loader::bytes_of_value(sample, field.field);
@@ -117,8 +117,8 @@ SampleObjects::SampleObjects(const Loader& loader, std::span<const LocatedSample
       const OutputField& field = fields_[k];
       cells_.push_back(make_cell(i, k, scratch));
       const Cell& cell = cells_.back();
-      if (field.decoding != Decoding::none && !is_missing(sample, field))
-        images_.push_back({cells_.size() - 1, sample.row, field.decoding, std::nullopt, {}});
+      if (field.decoding && !is_missing(sample, field))
+        images_.push_back({cells_.size() - 1, sample.row, *field.decoding, std::nullopt, {}});
       if (cell.bytes.empty()) continue;
       fetches_.push_back({&sample, field.field, cell.bytes});
       if (cell.object.is_valid())
@@ -141,9 +141,8 @@ SampleObjects::Cell SampleObjects::make_cell(std::size_t sample_number, std::siz
     cell.bytes = scratch.first(bytes);
     scratch = scratch.subspan(bytes);
   } else if (field.kind == Kind::bytes) {
-    cell.object = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
-    if (!cell.object.is_valid()) throw nb::python_error();
-    cell.bytes = {reinterpret_cast<std::byte*>(PyBytes_AsString(cell.object.ptr())), bytes};
+    FreshBytes fresh(bytes);
+    cell = {std::move(fresh.object), fresh.memory};
   } else {
     const bool is_given = !given_.lists.empty() && !given_.lists[field_number].is_none();
     cell.object = is_given ? nb::object(given_.lists[field_number][given_.places[sample_number]])
@@ -176,7 +175,7 @@ void SampleObjects::make_pixels() {
   for (Image& image : images_) {
     if (!image.decoder) continue;
     Cell& cell = cells_[image.cell];
-    cell.object = empty_pixels(empty_, image.decoder->extent(), image.decoding);
+    cell.object = empty_pixels(empty_, image.decoder->extent(), image.order);
     image.pixels = memory_of_array(cell.object);
     highest = std::max<const std::byte*>(highest, image.pixels.data(), std::less<>());
   }
@@ -188,7 +187,7 @@ void SampleObjects::decode_images(const Events& events) {
     if (!image.decoder) continue;
     events.stop_if_asked();
     try {
-      std::move(*image.decoder).decode(pixel_order(image.decoding), image.pixels);
+      std::move(*image.decoder).decode(image.order, image.pixels);
     } catch (Error& error) {
       error.for_sample({}, image.row);
       throw;

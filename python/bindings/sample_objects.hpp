@@ -16,12 +16,6 @@
 
 namespace shale::python {
 
-/// What images among the values are turned into.
-enum class Decoding { none, rgb_hwc, rgb_chw };
-
-[[nodiscard]] constexpr PixelOrder pixel_order(Decoding decoding) {
-  return decoding == Decoding::rgb_chw ? PixelOrder::chw : PixelOrder::hwc;
-}
 /// Above this Pillow, too, takes an image for a decompression bomb (179 million pixels).
 inline constexpr std::uint64_t kMostPixelBytes = 512 << 20;
 
@@ -29,7 +23,7 @@ inline constexpr std::uint64_t kMostPixelBytes = 512 << 20;
 [[nodiscard]] nanobind::object empty_array();
 /// What it makes for an image, an array of uint8; its memory, or that of any other fresh array.
 [[nodiscard]] nanobind::object empty_pixels(nanobind::handle empty, ImageExtent extent,
-                                            Decoding decoding);
+                                            PixelOrder order);
 [[nodiscard]] std::span<std::byte> memory_of_array(nanobind::handle array);
 
 /// One entry of the dictionaries that samples become.
@@ -37,8 +31,8 @@ struct OutputField {
   nanobind::object name;             ///< interned
   std::optional<std::size_t> field;  ///< of the schema; none: the key
   Kind kind = Kind::text;
-  Decoding decoding = Decoding::none;
-  nanobind::object shape, dtype;  ///< of a tensor, as numpy.empty takes them
+  std::optional<PixelOrder> decoding = {};  ///< what images among the values are turned into
+  nanobind::object shape, dtype;            ///< of a tensor, as numpy.empty takes them
 };
 
 /// Arrays that the tensors of samples are read into, instead of fresh ones.
@@ -103,7 +97,7 @@ class SampleObjects {
   struct Image {
     std::size_t cell;
     std::uint64_t row;
-    Decoding decoding;
+    PixelOrder order;
     std::optional<RgbDecoder> decoder;
     std::span<std::byte> pixels;
   };

@@ -113,10 +113,12 @@ double real_of(nb::handle value, const InputField& field) {
   return is_in_range ? static_cast<double>(static_cast<float>(number)) : number;
 }
 
-void refuse_number_out_of_range(const Value& value, const Field& field) {
-  if (field.dtype.item_bytes() == 0) return;
+// Errors: Code::schema for a number that does not fit into its column.
+Value in_range(Value number, const Field& field) {
+  if (field.dtype.item_bytes() == 0) return number;
   std::array<std::byte, sizeof(std::int64_t)> unused;
-  write_number(value, field, std::span(unused).first(field.dtype.item_bytes()));
+  write_number(number, field, std::span(unused).first(field.dtype.item_bytes()));
+  return number;
 }
 
 bool is_same(nb::handle left, nb::handle right) {
@@ -212,16 +214,10 @@ Value SampleValues::value_of(nb::handle value, const InputField& field, nb::hand
       return kept(text_of(value, field));
     case Kind::tensor:
       return kept(tensor_of(value, field));
-    case Kind::integer: {
-      Value number = integer_of(value, field, classes);
-      refuse_number_out_of_range(number, field.field);
-      return number;
-    }
-    case Kind::real: {
-      Value number = real_of(value, field);
-      refuse_number_out_of_range(number, field.field);
-      return number;
-    }
+    case Kind::integer:
+      return in_range(integer_of(value, field, classes), field.field);
+    case Kind::real:
+      return in_range(real_of(value, field), field.field);
     case Kind::list:
       break;
   }

@@ -2,8 +2,6 @@
 //  box x, y, width, height | scaled width, height | window x, y, width, height |
 //  visible x, y, width, height | mirrored, upside down
 
-#include "python/bindings/views_binding.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,9 +26,10 @@
 #include "shale/loading/view_steps.hpp"
 #include "shale/loading/view_work.hpp"
 
-#include "python/bindings/errors_binding.hpp"
+#include "python/bindings/bindings.hpp"
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
+#include "python/bindings/watch.hpp"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -48,12 +47,6 @@ FilterKernel kernel_named(const std::string& name) {
   if (name == "cubic") return FilterKernel::cubic;
   throw Error(Code::usage, "kernel is '{}', expected 'nearest', 'triangle' or 'cubic'",
               printable(name));
-}
-
-PixelOrder pixel_order_named(const std::string& name) {
-  if (name == "hwc") return PixelOrder::hwc;
-  if (name == "chw") return PixelOrder::chw;
-  throw Error(Code::usage, "order is '{}', expected 'hwc' or 'chw'", printable(name));
 }
 
 std::vector<std::byte> bytes_of(const nb::bytes& bytes) {
@@ -305,11 +298,9 @@ class Views {
     std::vector<BatchImage> images = images_of(list);
     if (seeds.size() != images.size())
       throw Error(Code::usage, "{} images, but {} seeds", images.size(), seeds.size());
-    try {
+    {
       const Unlocked unlocked;
       for (std::size_t i = 0; i < images.size(); ++i) draw_one(images[i], i, seeds[i]);
-    } catch (const Error& error) {
-      raise_as_python(error, {});
     }
     nb::list drawn;
     for (const BatchImage& image : images)
@@ -329,17 +320,14 @@ class Views {
     HeldBuffers buffers;
     add_places(images, into, buffers);
     CallingThread caller;
-    Events events;
-    events.should_stop = [&caller] { return caller.was_interrupted(); };
-    try {
+    const Events events = stopped_by_signals(caller);
+    {
       const Unlocked unlocked;
       ViewScratch scratch;
       for (std::size_t i = 0; i < images.size(); ++i) {
         if (i > 0) events.stop_if_asked();
         load_one(images[i], i, scratch);
       }
-    } catch (const Error& error) {
-      raise_as_python(error, {});
     }
     nb::list reasons;
     for (const BatchImage& image : images)

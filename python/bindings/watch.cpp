@@ -15,15 +15,20 @@ constexpr std::chrono::milliseconds kProgressInterval{100};
 
 }  // namespace
 
-Events Watch::events() {
+Events stopped_by_signals(CallingThread& caller) {
   Events events;
+  events.should_stop = [&caller] { return caller.was_interrupted(); };
+  return events;
+}
+
+Events Watch::events() {
+  Events events = stopped_by_signals(caller_);
   events.note = [this](std::string_view sentence) { notes_.emplace_back(sentence); };
   if (!progress_.is_none()) {
     events.progress = [this](std::uint64_t done, std::uint64_t all, std::uint64_t) {
       show(done, all);
     };
   }
-  events.should_stop = [this] { return caller_.was_interrupted(); };
   return events;
 }
 

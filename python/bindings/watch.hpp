@@ -14,6 +14,9 @@
 
 namespace shale::python {
 
+/// What stops where a signal's handler has raised. Borrows `caller`.
+[[nodiscard]] Events stopped_by_signals(CallingThread& caller);
+
 /// What a run tells the thread that called it, which does not hold the interpreter's lock during
 /// it: notes are kept, `progress(done, all)` is called, signals and its exceptions stop the run.
 class Watch {

@@ -1,5 +1,3 @@
-#include "python/bindings/writer_binding.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -17,7 +15,7 @@
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/sample_writer.hpp"
 
-#include "python/bindings/errors_binding.hpp"
+#include "python/bindings/bindings.hpp"
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
 #include "python/bindings/sample_values.hpp"
@@ -90,7 +88,7 @@ class Handle {
 
   void begin(const nb::list& fields, bool has_keys, const nb::list& classes,
              nb::object class_labels) {
-    refuse_other_process();
+    SampleWriter& writer = own_writer();
     Schema schema;
     fields_.clear();  // of a first sample that was refused
     for (const nb::handle described : fields) {
@@ -102,39 +100,33 @@ class Handle {
     std::vector<std::string> names;
     for (const nb::handle name : classes) names.push_back(raw(nb::cast<nb::bytes>(name)));
     const Unlocked unlocked;
-    writer_->begin(std::move(schema), std::move(names));
+    writer.begin(std::move(schema), std::move(names));
   }
 
   void write(nb::handle sample) {
-    refuse_other_process();
-    const SampleValues values(sample, fields_, has_keys_, class_labels_, writer_->samples());
-    if (values.bytes() <= kMostLockedBytes && writer_->try_add(values.sample())) return;
+    SampleWriter& writer = own_writer();
+    const SampleValues values(sample, fields_, has_keys_, class_labels_, writer.samples());
+    if (values.bytes() <= kMostLockedBytes && writer.try_add(values.sample())) return;
     Watch watch{nb::none()};
     const Events events = watch.events();
-    try {
-      const Unlocked unlocked;
-      writer_->add(values.sample(), events);
-    } catch (const Error& error) {
-      raise_as_python(error, {});
-    }
+    const Unlocked unlocked;
+    writer.add(values.sample(), events);
   }
 
   /// The facts of the dataset, as convert prints them.
   std::string close() {
-    refuse_other_process();
+    SampleWriter& writer = own_writer();
     Watch watch{nb::none()};
     const Events events = watch.events();
     ConvertReport report;
-    try {
+    {
       const Unlocked unlocked;
       try {
-        report = writer_->finish(events);
+        report = writer.finish(events);
       } catch (...) {
-        writer_->abandon();
+        writer.abandon();
         throw;
       }
-    } catch (const Error& error) {
-      raise_as_python(error, {});
     }
     return tools::convert_facts(report, output_).dump();
   }
@@ -150,8 +142,9 @@ class Handle {
  private:
   [[nodiscard]] bool is_mine() const { return ::getpid() == pid_; }
 
-  void refuse_other_process() const {
-    if (is_mine()) return;
+  // Errors: Code::usage in a child.
+  [[nodiscard]] SampleWriter& own_writer() const {
+    if (is_mine()) return *writer_;
     throw Error(Code::usage, "the writer belongs to process {}, this is {}", pid_, ::getpid())
         .at(output_)
         .hint("write in the process that made the writer, or make one for each process");

@@ -1,9 +1,0 @@
-#pragma once
-
-#include <nanobind/nanobind.h>
-
-namespace shale::python {
-
-void bind_views(nanobind::module_& module);
-
-}  // namespace shale::python
