@@ -17,6 +17,26 @@ namespace {
 
 constexpr std::uint64_t kColumnChunkBytes = 1 << 20;
 
+// From `row` of a shard on.
+void read_index_column(const OpenShard& shard, const ColumnPlace& column, std::uint64_t row,
+                       std::span<std::byte> into, const LoaderState& state) {
+  const IndexColumns& columns = shard.reader.columns();
+  const std::uint64_t row_bytes = columns.row_bytes();
+  const std::uint64_t most = std::max<std::uint64_t>(1, kColumnChunkBytes / row_bytes);
+  std::vector<std::byte> chunk;
+  std::byte* next = into.data();
+  for (std::uint64_t left = into.size() / column.item_bytes, count = 0; left > 0; left -= count) {
+    count = std::min(most, left);
+    chunk.resize(count * row_bytes);
+    const Extent rows{shard.reader.index_file(), columns.file_bytes(row), chunk};
+    read_extent(rows);
+    if (!state.keeps_index_cached()) drop_cache({&rows, 1});
+    for (std::uint64_t i = 0; i < count; ++i)
+      next = std::copy_n(&chunk[i * row_bytes + column.position], column.item_bytes, next);
+    row += count;
+  }
+}
+
 }  // namespace
 
 ColumnPlace Loader::column(std::string_view name) const {
@@ -50,34 +70,17 @@ void Loader::read_all(const ColumnPlace& column, std::uint64_t begin,
                 begin, end, size());
   }
   LoaderState& open = state();
-  if (column.field) {
-    for (std::uint64_t row = begin; row < end;) {
-      const std::uint64_t number = shard_of(row);
-      const ShardLine& line = outline_.shards[number];
-      const std::uint64_t count = std::min(line.first_row + line.samples, end) - row;
-      read_fixed_column(*open.shard(number), *column.field, row - line.first_row,
-                        into.subspan((row - begin) * column.item_bytes, count * column.item_bytes),
-                        open);
-      row += count;
-    }
-    return;
-  }
-  std::vector<std::byte> chunk;
-  std::byte* next = into.data();
   for (std::uint64_t row = begin; row < end;) {
     const std::uint64_t number = shard_of(row);
     const ShardLine& line = outline_.shards[number];
+    const std::uint64_t count = std::min(line.first_row + line.samples, end) - row;
+    const std::span<std::byte> part =
+        into.subspan((row - begin) * column.item_bytes, count * column.item_bytes);
     const OpenShardPointer shard = open.shard(number);
-    const IndexColumns& columns = shard->reader.columns();
-    const std::uint64_t row_bytes = columns.row_bytes();
-    const std::uint64_t count = std::min({std::max<std::uint64_t>(1, kColumnChunkBytes / row_bytes),
-                                          line.first_row + line.samples - row, end - row});
-    chunk.resize(count * row_bytes);
-    const Extent rows{shard->reader.index_file(), columns.file_bytes(row - line.first_row), chunk};
-    read_extent(rows);
-    if (!open.keeps_index_cached()) drop_cache({&rows, 1});
-    for (std::uint64_t i = 0; i < count; ++i) {
-      next = std::copy_n(&chunk[i * row_bytes + column.position], column.item_bytes, next);
+    if (column.field) {
+      read_fixed_column(*shard, *column.field, row - line.first_row, part, open);
+    } else {
+      read_index_column(*shard, column, row - line.first_row, part, open);
     }
     row += count;
   }

@@ -22,13 +22,9 @@ std::vector<FieldPlace> walked(const Format& format, const FieldPlace& list, Byt
   return elements;
 }
 
-void refuse_outside(const FieldPlace& element, const FieldPlace& list, const ShardReader& shard) {
-  const bool is_inside = element.offset >= list.offset && element.length <= list.length &&
-                         element.offset - list.offset <= list.length - element.length;
-  if (is_inside) return;
-  throw element_outside(element, list)
-      .at(shard.shard().elements.name)
-      .hint("run 'shale verify' to list all the damage");
+bool is_inside(const FieldPlace& element, const FieldPlace& list) {
+  return element.offset >= list.offset && element.length <= list.length &&
+         element.offset - list.offset <= list.length - element.length;
 }
 
 }  // namespace
@@ -47,7 +43,12 @@ std::vector<FieldPlace> Loader::elements(const LocatedSample& sample, std::size_
   const OpenShardPointer shard = state().shard(sample.shard);
   if (const ElementReader* listed = shard->reader.elements()) {
     run = listed->read(list.first + least, most - least + 1);
-    for (const FieldPlace& element : run) refuse_outside(element, list, shard->reader);
+    for (const FieldPlace& element : run) {
+      if (is_inside(element, list)) continue;
+      throw element_outside(element, list)
+          .at(shard->reader.shard().elements.name)
+          .hint("run 'shale verify' to list all the damage");
+    }
   } else {
     std::vector<std::byte> extent(list.length);
     const Fetch whole{&sample, field, extent};

@@ -47,7 +47,9 @@ class Loader {
   /// The hash of itself that the manifest has; empty where there is only an index in memory.
   [[nodiscard]] const std::string& self_hash() const { return self_hash_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// The name of the shard that a row lies in. Errors: Code::not_found; Code::damaged; Code::io.
+  /// The number of the shard that a row lies in. Errors: Code::not_found for a row from size() on.
+  [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
+  /// Its name. Errors: Code::not_found; Code::damaged; Code::io.
   [[nodiscard]] std::string shard_name_of(std::uint64_t row) const;
   [[nodiscard]] std::uint64_t shard_count() const { return outline_.shards.size(); }
   /// Its first row over the dataset, and how many rows it has.
@@ -120,8 +122,6 @@ class Loader {
   void open_list(const LoaderRequest& request, const std::string& list, const Events& events);
   void leave_out_appended(const std::string& self_hash);
   [[nodiscard]] LoaderState& state() const;
-  /// Errors: Code::not_found for a row from size() on.
-  [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
   void locate_in_shard(std::span<LocatedSample* const> samples,
                        const std::vector<bool>& wanted) const;
   [[nodiscard]] bool proves_crc32c() const {

@@ -274,7 +274,9 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
     is_proved = is_proved || is_proved_[number];
   }
   try {
-    if (!setting_.file_states.empty()) refuse_other_listed_file(number, shard->reader.files()[0]);
+    if (!setting_.file_states.empty()) {
+      if (auto change = change_of_listed(number, shard->reader.files()[0])) throw *change;
+    }
     prepare(*shard, is_proved);
     // As the last: what was opened before belongs to this manifest, or to this file.
     refuse_changes();
@@ -289,18 +291,19 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
 }
 
 // Reading all parts of the fingerprint takes longer than a row: once it is right, the stamp tells.
-void LoaderState::refuse_other_listed_file(std::uint64_t number, const InputFile& file) {
+std::optional<Error> LoaderState::change_of_listed(std::uint64_t number, const InputFile& file) {
   const std::optional<FileStamp> stamp = stamp_of(file.path());
   {
     const std::lock_guard lock(stamp_mutex_);
-    if (stamp && *stamp == listed_stamps_[number]) return;
+    if (stamp && *stamp == listed_stamps_[number]) return std::nullopt;
   }
   if (const auto difference = first_difference(setting_.file_states[number], fingerprint_of(file)))
-    throw changed_since_opened(file.path(), *difference);
+    return changed_since_opened(file.path(), *difference);
   // Of a file that was replaced just now it would be the next one's.
-  if (!stamp || stamp != stamp_of(file.path()) || stamp->bytes != file.size()) return;
+  if (!stamp || stamp != stamp_of(file.path()) || stamp->bytes != file.size()) return std::nullopt;
   const std::lock_guard lock(stamp_mutex_);
   listed_stamps_[number] = *stamp;
+  return std::nullopt;
 }
 
 void LoaderState::prepare(OpenShard& shard, bool is_proved) const {
@@ -319,16 +322,6 @@ void LoaderState::prepare(OpenShard& shard, bool is_proved) const {
   for (const InputFile& file : shard.reader.files()) {
     file.expect_random_reads();
     shard.is_direct = shard.is_direct && file.go_direct();
-  }
-}
-
-void LoaderState::refuse_changes() {
-  if (setting_.file.empty()) {
-    refuse_other_manifest();
-  } else if (!setting_.file_states.empty()) {
-    refuse_other_list();
-  } else {
-    refuse_other_file();
   }
 }
 
@@ -353,51 +346,46 @@ std::optional<ManifestOutline> LoaderState::outline_appended_to(const InputFile&
   return std::nullopt;
 }
 
-// A manifest that was touched, or copied over itself, is still the one that was opened.
-void LoaderState::refuse_other_manifest() {
-  const std::string& path = setting_.paths.manifest;
-  const std::optional<FileStamp> now = stamp_of(path);
-  const std::lock_guard lock(stamp_mutex_);
-  if (!now || *now == stamp_) return;
-  if (*now == FileStamp{}) {
-    throw Error(Code::mismatch, "not found: the dataset was removed, or is being replaced")
-        .at(path)
-        .hint("open it again once it is complete");
-  }
-  const InputFile manifest(path);
-  if (self_hash_of(manifest) != setting_.self_hash && !outline_appended_to(manifest))
-    throw replaced_dataset(path);
-  stamp_ = *now;
-}
-
-// What is open of a file that was unlinked stays as it is: the next file of its name shows.
-void LoaderState::refuse_other_file() {
-  const std::optional<FileStamp> now = stamp_of(setting_.file);
+void LoaderState::refuse_changes() {
+  const bool is_dataset = setting_.file.empty();
+  const std::string& opened = is_dataset ? setting_.paths.manifest : setting_.file;
+  const std::optional<FileStamp> now = stamp_of(opened);
   {
     const std::lock_guard lock(stamp_mutex_);
-    if (!now || *now == stamp_ || *now == FileStamp{}) return;
+    if (!now || *now == stamp_) return;
   }
-  if (const std::optional<std::string> change =
-          change_since_index(InputFile(setting_.file), setting_.outline.manifest, facts_of(0)))
-    throw changed_since_opened(setting_.file, *change);
+  if (*now == FileStamp{}) {
+    // What is open of a file that was unlinked stays as it is: the next file of its name shows.
+    if (!is_dataset) return;
+    throw Error(Code::mismatch, "not found: the dataset was removed, or is being replaced")
+        .at(opened)
+        .hint("open it again once it is complete");
+  }
+  if (std::optional<Error> change = change_of(opened)) throw *change;
   const std::lock_guard lock(stamp_mutex_);
   stamp_ = *now;
 }
 
-// The list itself: which files it names was settled when it was opened, and each of them is
-// compared with what it was then when its shard is opened.
-void LoaderState::refuse_other_list() {
-  const std::optional<FileStamp> now = stamp_of(setting_.file);
-  const std::lock_guard lock(stamp_mutex_);
-  if (!now || *now == stamp_ || *now == FileStamp{}) return;
-  const std::optional<std::vector<SetMember>> listed = files_of_list(setting_.file);
-  const bool is_same =
-      listed && std::ranges::equal(*listed, setting_.held_shards,
-                                   [](const auto& now_listed, const auto& shard) {
-                                     return printable(now_listed.name) == shard.name;
-                                   });
-  if (!is_same) throw replaced_dataset(setting_.file);
-  stamp_ = *now;
+// Of the manifest, the file of another tool, or the list of such files: one that was touched, or
+// copied over itself, is still the one that was opened. Which files a list names was settled then,
+// and each of them is compared with what it was when its shard is opened.
+std::optional<Error> LoaderState::change_of(const std::string& opened) {
+  if (setting_.file.empty()) {
+    const InputFile manifest(opened);
+    if (self_hash_of(manifest) == setting_.self_hash || outline_appended_to(manifest))
+      return std::nullopt;
+    return replaced_dataset(opened);
+  }
+  if (!setting_.file_states.empty()) {
+    const std::optional<std::vector<SetMember>> listed = files_of_list(opened);
+    const bool is_same = listed && std::ranges::equal(*listed, setting_.held_shards,
+                                                      [](const auto& now, const auto& shard) {
+                                                        return printable(now.name) == shard.name;
+                                                      });
+    return is_same ? std::nullopt : std::optional(replaced_dataset(opened));
+  }
+  const auto change = change_since_index(InputFile(opened), setting_.outline.manifest, facts_of(0));
+  return change ? std::optional(changed_since_opened(opened, *change)) : std::nullopt;
 }
 
 void LoaderState::track_descriptors(const OpenShard& shard, bool are_open) {

@@ -122,11 +122,9 @@ class LoaderState {
   void read_open(std::span<const Extent> extents, bool is_direct);
   void read_closed(std::span<const Extent> extents);
   std::size_t read_some_files(std::span<const Extent> extents);
-  void refuse_other_manifest();
   [[nodiscard]] std::optional<ManifestOutline> outline_appended_to(const InputFile& manifest) const;
-  void refuse_other_file();
-  void refuse_other_list();
-  void refuse_other_listed_file(std::uint64_t number, const InputFile& file);
+  [[nodiscard]] std::optional<Error> change_of(const std::string& opened);
+  [[nodiscard]] std::optional<Error> change_of_listed(std::uint64_t number, const InputFile& file);
   [[nodiscard]] std::unique_ptr<ReadContext> take_context();
   void put_back(std::unique_ptr<ReadContext> context);
   void track_descriptors(const OpenShard& shard, bool are_open);

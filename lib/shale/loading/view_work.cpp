@@ -209,8 +209,8 @@ void look_up_items(const LookUp& work) {
   look_up_all<kItem, 3, 3>(work);
 }
 
-}  // namespace
-
+// What comes from outside is checked before it is followed: the view may be none that draw_view()
+// can draw of an image of this size.
 void check_drawn(const DrawnView& drawn, std::uint32_t image_width, std::uint32_t image_height) {
   const PixelBox& box = drawn.box;
   if (!is_box_within(box, image_width, image_height)) {
@@ -226,6 +226,8 @@ void check_drawn(const DrawnView& drawn, std::uint32_t image_width, std::uint32_
                 drawn.visible.width, drawn.visible.height, drawn.scaled_width, drawn.scaled_height);
   }
 }
+
+}  // namespace
 
 ViewWorker::ViewWorker(ViewPixels pixels, SimdLevel level)
     : pixels_(std::move(pixels)), level_(level) {

@@ -74,8 +74,4 @@ class ViewWorker {
   SimdLevel level_;
 };
 
-/// Errors: Code::usage if the view is none that draw_view() can draw of an image of this size: what
-/// comes from outside is checked before it is followed.
-void check_drawn(const DrawnView& drawn, std::uint32_t image_width, std::uint32_t image_height);
-
 }  // namespace shale
