@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include "shale/image/bmp_header.hpp"
 #include "shale/image/header_facts.hpp"
 #include "shale/image/header_view.hpp"
 

@@ -20,12 +20,13 @@ namespace {
 
 constexpr std::uint64_t kScreenEnd = 13, kFrameHeader = 10;
 
-std::uint64_t table_bytes(std::uint8_t flags) {
+}  // namespace
+
+std::uint64_t gif_table_bytes(std::uint8_t flags) {
   return (flags & 0x80U) != 0 ? std::uint64_t{3} << ((flags & 7U) + 1) : 0;
 }
 
-// Where the sub-blocks that begin at `at` end; beyond the view's end if they are truncated.
-std::uint64_t end_of_sub_blocks(const HeaderView& view, std::uint64_t at) {
+std::uint64_t end_of_gif_blocks(const HeaderView& view, std::uint64_t at) {
   while (at < view.size()) {
     const std::uint64_t length = view.u8(at);
     at += 1 + length;
@@ -33,8 +34,6 @@ std::uint64_t end_of_sub_blocks(const HeaderView& view, std::uint64_t at) {
   }
   return std::max(at, view.size() + 1);
 }
-
-}  // namespace
 
 HeaderFacts read_gif_header(Bytes bytes) {
   const HeaderView view(bytes);
@@ -44,7 +43,7 @@ HeaderFacts read_gif_header(Bytes bytes) {
   info.height = view.u16(8);
   info.color = "palette";
   bool has_frame = false;
-  std::uint64_t at = kScreenEnd + table_bytes(view.u8(10));
+  std::uint64_t at = kScreenEnd + gif_table_bytes(view.u8(10));
   while (view.has(at, 1)) {
     const std::uint8_t kind = view.u8(at);
     if (kind == 0x3B) {
@@ -55,14 +54,14 @@ HeaderFacts read_gif_header(Bytes bytes) {
     if (kind == 0x21) {
       const bool is_control = view.u8(at + 1) == 0xF9;
       if (is_control && !has_frame && (view.u8(at + 3) & 1U) != 0) facts.has_alpha = true;
-      at = end_of_sub_blocks(view, at + 2);
+      at = end_of_gif_blocks(view, at + 2);
     } else if (kind == 0x2C) {
       if (!has_frame) {  // a first frame that is larger than the screen widens it, as in Pillow
         info.width = std::max<std::uint32_t>(info.width, view.u16(at + 1) + view.u16(at + 5));
         info.height = std::max<std::uint32_t>(info.height, view.u16(at + 3) + view.u16(at + 7));
       }
       has_frame = true;
-      at = end_of_sub_blocks(view, at + kFrameHeader + table_bytes(view.u8(at + 9)) + 1);
+      at = end_of_gif_blocks(view, at + kFrameHeader + gif_table_bytes(view.u8(at + 9)) + 1);
     } else if (kind == 0) {  // padding that some writers leave between blocks
       ++at;
     } else {

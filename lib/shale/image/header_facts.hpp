@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/bytes.hpp"
+#include "shale/image/header_view.hpp"
 #include "shale/image/image_info.hpp"
 
 namespace shale {
@@ -28,6 +29,47 @@ struct HeaderFacts {
 [[nodiscard]] HeaderFacts read_pnm_header(Bytes bytes);
 [[nodiscard]] HeaderFacts read_tiff_header(Bytes bytes);
 [[nodiscard]] HeaderFacts read_webp_header(Bytes bytes);
+
+// What two readers share, for those who decode the pixels or drop metadata.
+
+enum BmpCompression : std::uint32_t {
+  kBmpPlain = 0,
+  kBmpRle8 = 1,
+  kBmpRle4 = 2,
+  kBmpMasks = 3,
+  kBmpAlphaMasks = 6
+};
+inline constexpr std::uint64_t kBmpFileHeader = 14;
+
+/// The fields of a BMP's headers; bmp_probe.cpp has the layout.
+struct BmpHeader {
+  std::uint64_t header_bytes = 0, pixels_begin = 0;
+  std::uint64_t width = 0, height = 0;
+  bool is_top_first = false;
+  unsigned pixel_bits = 0;
+  std::uint32_t compression = kBmpPlain, pixel_bytes = 0, colors = 0;
+};
+/// What is missing reads as 0. Errors: none.
+[[nodiscard]] BmpHeader read_bmp_fields(const HeaderView& view);
+
+/// The header of a PNM; pnm_probe.cpp has the layout.
+struct PnmHeader {
+  unsigned kind = 0;  // 1..6
+  std::uint64_t width = 0, height = 0, top_level = 1;
+  std::uint64_t pixels_begin = 0;
+  ImageFault fault;
+};
+/// Errors: none, `fault` says it.
+[[nodiscard]] PnmHeader read_pnm_fields(const HeaderView& view);
+
+/// Where the white space and comments that begin at `at` end.
+[[nodiscard]] std::uint64_t skip_pnm_gap(const HeaderView& view, std::uint64_t at);
+[[nodiscard]] inline bool is_pnm_digit(std::uint8_t byte) { return byte >= '0' && byte <= '9'; }
+
+/// Bytes of the color table of a GIF, or of a frame, with these flags.
+[[nodiscard]] std::uint64_t gif_table_bytes(std::uint8_t flags);
+/// Where the sub-blocks that begin at `at` end; beyond the view's end if they are truncated.
+[[nodiscard]] std::uint64_t end_of_gif_blocks(const HeaderView& view, std::uint64_t at);
 
 /// The orientation (1..8) that an EXIF block names, 1 if it names none. `tiff` begins with the
 /// block's TIFF header ("II*\0" or "MM\0*"), or with the "Exif\0\0" that JPEG puts before it.
@@ -52,6 +94,12 @@ template <class... Args>
 [[nodiscard]] ImageFault unsupported(fmt::format_string<Args...> what, Args&&... args) {
   return {ImageFaultCode::unsupported,
           "cannot be decoded here: " + fmt::format(what, std::forward<Args>(args)...)};
+}
+
+template <class... Args>
+[[nodiscard]] ImageFault too_large(fmt::format_string<Args...> what, Args&&... args) {
+  return {ImageFaultCode::too_large,
+          "is too large: " + fmt::format(what, std::forward<Args>(args)...)};
 }
 
 /// The fault of a file that ends before its header says.

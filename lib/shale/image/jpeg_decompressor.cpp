@@ -147,9 +147,7 @@ unsigned least_dct_size(const jpeg_decompress_struct& state) {
 
 ImageFault jpeg_fault(const JpegDecompressor& decompressor, std::uint64_t limit_bytes) {
   if (is_out_of_memory(decompressor.message_code)) {
-    return {ImageFaultCode::too_large,
-            fmt::format("is too large: its JPEG coefficients take more than the {} bytes allowed",
-                        limit_bytes)};
+    return too_large("its JPEG coefficients take more than the {} bytes allowed", limit_bytes);
   }
   if (is_unsupported_jpeg(decompressor.message_code))
     return unsupported("JPEG: {}", decompressor.message.data());

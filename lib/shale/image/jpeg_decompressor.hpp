@@ -82,6 +82,10 @@ void read_jpeg_rows(jpeg_decompress_struct& state, JDIMENSION end, const RowAt& 
   }
 }
 
+/// Has libjpeg start, and write all rows to `into`, one after the other, as its out_color_space
+/// says that is set: gray or RGB. CMYK becomes RGB whatever it says. For guarded().
+void read_jpeg_pixels(jpeg_decompress_struct& state, JSAMPLE* into);
+
 /// Samples per side of a decoded block of a component, and of the component that has the fewest:
 /// known once decompression has started.
 [[nodiscard]] unsigned dct_size_of(const jpeg_component_info& component);

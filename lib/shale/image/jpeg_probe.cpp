@@ -4,7 +4,7 @@
 //  In entropy-coded data FF is followed by 00 or by an RST, so an EOI cannot occur in it.
 //  Source: ITU-T T.81 annex B; EXIF in APP1: CIPA DC-008 section 4.5.
 
-#include <cstring>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -20,20 +20,6 @@ constexpr std::uint8_t kApp1 = 0xE1;
 
 bool is_frame_header(std::uint8_t code) {
   return code >= 0xC0 && code <= 0xCF && code != 0xC4 && code != 0xC8 && code != 0xCC;
-}
-bool stands_alone(std::uint8_t code) { return code == kTem || (code >= kRst0 && code <= kSoi); }
-
-// Where the next marker's code byte stands, or the end of the bytes. Skips what libjpeg skips: fill
-// bytes, stray bytes between segments, stuffed zeros.
-std::uint64_t next_marker(Bytes bytes, std::uint64_t at) {
-  while (at < bytes.size()) {
-    const void* found = std::memchr(bytes.data() + at, 0xFF, bytes.size() - at);
-    if (found == nullptr) break;
-    at = static_cast<std::uint64_t>(static_cast<const std::byte*>(found) - bytes.data());
-    while (at < bytes.size() && bytes[at] == std::byte{0xFF}) ++at;
-    if (at < bytes.size() && bytes[at] != std::byte{0}) return at;
-  }
-  return bytes.size();
 }
 
 // What the segments before the first scan say.
@@ -56,43 +42,33 @@ void note_frame(Walk& walk, const HeaderView& view, std::uint64_t segment) {
 
 Walk walk_to_scan(Bytes bytes) {
   const HeaderView view(bytes, std::endian::big);
+  JpegSegments segments(bytes);
   Walk walk;
-  for (std::uint64_t at = 2;;) {
-    at = next_marker(bytes, at);
-    const std::uint8_t code = view.u8(at);
-    const std::uint64_t segment = at + 1;
-    if (at == view.size()) {
-      walk.fault = truncated("JPEG header of {} bytes without start of scan", view.size());
+  while (const auto segment = segments.next()) {
+    if (segment->code == kEoi) {
+      walk.fault = no_pixels("JPEG ends at byte {} before any scan", segment->end);
       return walk;
     }
-    if (code == kEoi) {
-      walk.fault = no_pixels("JPEG ends at byte {} before any scan", at + 1);
-      return walk;
-    }
-    if (stands_alone(code)) {
-      at = segment;
-      continue;
-    }
-    const std::uint64_t length = view.u16(segment);
-    if (view.has(segment, 2) && length < 2) {
-      walk.fault = damaged("JPEG header: segment of {} bytes at byte {}", length, at - 1);
-      return walk;
-    }
-    if (!view.has(segment, length < 2 ? 2 : length)) {
-      walk.fault = truncated("{} bytes, its JPEG segment at byte {} says {} or more", view.size(),
-                             at - 1, segment + (length < 2 ? 2 : length));
-      return walk;
-    }
-    if (is_frame_header(code) && !walk.has_frame) note_frame(walk, view, segment);
-    if (code == kApp1 && walk.exif.empty() && view.holds(segment + 2, {"Exif\0", 5})) {
-      walk.exif = view.run(segment + 2, length - 2);
-    }
-    at = segment + length;
-    if (code == kSos) {
-      walk.scan_begin = at;
+    if (is_frame_header(segment->code) && !walk.has_frame)
+      note_frame(walk, view, segment->payload - 2);
+    if (segment->code == kApp1 && walk.exif.empty() && view.holds(segment->payload, {"Exif\0", 5}))
+      walk.exif = view.run(segment->payload, segment->end - segment->payload);
+    if (segment->code == kSos) {
+      walk.scan_begin = segment->end;
       return walk;
     }
   }
+  const std::uint64_t at = segments.at(), length_at = at + 2;
+  const std::uint64_t length = view.u16(length_at);
+  if (at == view.size()) {
+    walk.fault = truncated("JPEG header of {} bytes without start of scan", view.size());
+  } else if (view.has(length_at, 2) && length < 2) {
+    walk.fault = damaged("JPEG header: segment of {} bytes at byte {}", length, at);
+  } else {
+    walk.fault = truncated("{} bytes, its JPEG segment at byte {} says {} or more", view.size(), at,
+                           length_at + std::max<std::uint64_t>(length, 2));
+  }
+  return walk;
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::uint64_t next_ff(Bytes jpeg, std::uint64_t at, bool is_in_scan) {
 
 std::optional<JpegSegments::Segment> JpegSegments::next() {
   Segment segment;
-  segment.begin = next_ff(jpeg_, at_, false);
+  segment.begin = at_ = next_ff(jpeg_, at_, is_in_scan_);
   if (segment.begin == jpeg_.size()) return std::nullopt;
   segment.code = view_.u8(segment.begin + 1);
   segment.payload = segment.end = segment.begin + 2;
@@ -43,10 +43,12 @@ std::optional<JpegSegments::Segment> JpegSegments::next() {
     if (length < 2 || !view_.has(segment.payload, length)) return std::nullopt;
     segment.end = segment.payload + length;
     segment.payload += 2;
-    if (segment.code == kSos) segment.end = next_ff(jpeg_, segment.end, true);
   }
+  is_in_scan_ = segment.code == kSos;
   at_ = segment.code == kEoi ? jpeg_.size() : segment.end;
   return segment;
 }
+
+std::uint64_t JpegSegments::end_of_scan() { return at_ = next_ff(jpeg_, at_, true); }
 
 }  // namespace shale

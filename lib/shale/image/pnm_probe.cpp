@@ -9,7 +9,6 @@
 
 #include "shale/image/header_facts.hpp"
 #include "shale/image/header_view.hpp"
-#include "shale/image/pnm_header.hpp"
 
 namespace shale {
 namespace {

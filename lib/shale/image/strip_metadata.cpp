@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "shale/image/header_facts.hpp"
 #include "shale/image/header_view.hpp"
 #include "shale/image/image_metadata.hpp"
 #include "shale/image/jpeg_segments.hpp"
@@ -61,18 +62,19 @@ Kept strip_jpeg(Bytes image, unsigned orientation) {
     needs_exif = false;
   };
   while (const auto segment = segments.next()) {
+    const std::uint64_t end = segment->code == kSos ? segments.end_of_scan() : segment->end;
     const Bytes payload = view.run(segment->payload, segment->end - segment->payload);
     const bool is_exif = segment->code == 0xE1 && as_text(payload).starts_with(kExif);
     if (is_exif && needs_exif) {
       put_exif();
       if (!is_exif_of_orientation(payload.subspan(kExif.size()), orientation)) kept.dropped = true;
     } else if (keeps_segment(*segment, payload)) {
-      kept.bytes.write_bytes(view.run(segment->begin, segment->end - segment->begin));
+      kept.bytes.write_bytes(view.run(segment->begin, end - segment->begin));
     } else {
       kept.dropped = true;
     }
-    done = segment->end;
-    if (segment->code == 0xD9) break;
+    done = end;
+    if (segment->code == kEoi) break;
   }
   if (done != image.size()) kept.dropped = true;
   return kept;
@@ -169,23 +171,14 @@ Kept strip_webp(Bytes image, unsigned orientation) {
   return kept;
 }
 
-std::uint64_t end_of_gif_blocks(const HeaderView& view, std::uint64_t at) {
-  while (at < view.size()) {
-    const std::uint64_t length = view.u8(at);
-    at += 1 + length;
-    if (length == 0) break;
-  }
-  return std::min(at, view.size());
-}
-
 Kept strip_gif(Bytes image) {
   constexpr std::string_view kShown[] = {"NETSCAPE2.0", "ANIMEXTS1.0", "ICCRGBG1012"};
   const HeaderView view(image);
-  const auto table_bytes = [](std::uint8_t flags) {
-    return (flags & 0x80U) != 0 ? std::uint64_t{3} << ((flags & 7U) + 1) : 0;
+  const auto end_of_blocks = [&view](std::uint64_t at) {
+    return std::min(end_of_gif_blocks(view, at), view.size());
   };
   Kept kept;
-  std::uint64_t at = 13 + table_bytes(view.u8(10));
+  std::uint64_t at = 13 + gif_table_bytes(view.u8(10));
   kept.bytes.write_bytes(view.run(0, at));
   while (at < view.size()) {
     const std::uint64_t begin = at;
@@ -194,11 +187,11 @@ Kept strip_gif(Bytes image) {
     if (kind == 0x21) {
       const std::uint8_t label = view.u8(at + 1);
       const std::string_view name = as_text(view.run(at + 3, 11));
-      at = end_of_gif_blocks(view, at + 2);
+      at = end_of_blocks(at + 2);
       is_kept = label != 0xFE && (label != 0xFF || std::find(std::begin(kShown), std::end(kShown),
                                                              name) != std::end(kShown));
     } else if (kind == 0x2C) {
-      at = end_of_gif_blocks(view, at + 11 + table_bytes(view.u8(at + 9)));
+      at = end_of_blocks(at + 11 + gif_table_bytes(view.u8(at + 9)));
     } else {
       ++at;
     }

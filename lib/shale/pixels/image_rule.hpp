@@ -68,6 +68,16 @@ struct ImageGeometry {
   [[nodiscard]] bool changes_pixels() const { return turn != 1 || is_resized() || is_cropped(); }
 };
 
+/// Which way a JPEG goes to its scaled planes.
+/// - planes: Y, Cb and Cr (or gray) are scaled as they are stored, each from its own resolution to
+///   that of the result: no color conversion, no chroma resampling besides
+/// - rows: libjpeg makes gray or RGB rows of full size: CMYK, YCCK, RGB, and pixels that are only
+///   decoded (then they are Pillow's)
+struct JpegRoute {
+  bool in_planes = false;
+  unsigned dct_size = 8;                        ///< samples per block side: 8, 4, 2 or 1
+  unsigned chroma_across = 1, chroma_down = 1;  ///< pixels per sample of the result's chroma
+};
 /// The pixels of a side that is scaled by `other_to` / `other_from`, rounded down as torchvision's
 /// Resize does, at least 1.
 [[nodiscard]] std::uint64_t scaled_side(std::uint64_t side, std::uint64_t other_from,

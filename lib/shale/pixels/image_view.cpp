@@ -27,7 +27,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -131,10 +130,6 @@ void check_view(const ImageInfo& info, const ImageView& view) {
                 view.width, view.height, view.window_x, view.window_y, view.whole_width(),
                 view.whole_height());
   }
-}
-
-ImageFault too_large_view(std::string text) {
-  return {ImageFaultCode::too_large, "is too large: " + std::move(text)};
 }
 
 std::vector<ScalerTarget> targets_of(const ImageView& view, std::span<std::byte> into) {
@@ -270,19 +265,15 @@ ViewPlan plan_view(Bytes image, const ImageInfo& info, const ImageView& view,
   // Of what is scaled only the window is made: its sides alone are bounded, for exact positions.
   const std::uint64_t scaled_side = std::max(view.whole_width(), view.whole_height());
   if (std::max({pixels, result, scaled_side}) > kMostImagePixels) {
-    plan.fault = too_large_view(
-        fmt::format("{} x {} pixels scaled to {} x {}, a result of {} x {}, {} are allowed",
-                    info.width, info.height, view.whole_width(), view.whole_height(), view.width,
-                    view.height, kMostImagePixels));
+    plan.fault = too_large("{} x {} pixels scaled to {} x {}, a result of {} x {}, {} are allowed",
+                           info.width, info.height, view.whole_width(), view.whole_height(),
+                           view.width, view.height, kMostImagePixels);
     return plan;
   }
   if (info.type == ImageType::jpeg) {
     const JpegShape shape = read_jpeg_shape(image);
-    if (!shape.objection.empty()) {
-      plan.fault = shape.is_supported ? damaged("does not decode as JPEG: {}", shape.objection)
-                                      : unsupported("JPEG: {}", shape.objection);
-      return plan;
-    }
+    plan.fault = shape.fault;
+    if (!plan.fault.empty()) return plan;
     plan.dct_size = view_dct_size(view);
     plan.work_bytes = shape.decoder_bytes();
   } else {
@@ -291,11 +282,8 @@ ViewPlan plan_view(Bytes image, const ImageInfo& info, const ImageView& view,
   plan.work_bytes +=
       Scaler::memory_of_rows(across_side(view, plan.dct_size).axis,
                              down_side(view, plan.dct_size).axis, kJpegRowsAtOnce, info.width);
-  if (plan.work_bytes > limit_bytes) {
-    plan.fault = too_large_view(
-        fmt::format("{} x {} pixels take up to {} bytes to decode and filter, {} are allowed",
-                    info.width, info.height, plan.work_bytes, limit_bytes));
-  }
+  if (plan.work_bytes > limit_bytes)
+    plan.fault = takes_too_much(info, plan.work_bytes, limit_bytes);
   return plan;
 }
 

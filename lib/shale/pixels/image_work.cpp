@@ -23,12 +23,6 @@ constexpr int kFilterVersion = 1;
 constexpr std::uint32_t kMostJpegSide = 65500;  // JPEG_MAX_DIMENSION
 constexpr unsigned kRawChannels = 3;
 
-template <class... Args>
-ImageFault too_large(fmt::format_string<Args...> what, Args&&... args) {
-  return {ImageFaultCode::too_large,
-          "is too large: " + fmt::format(what, std::forward<Args>(args)...)};
-}
-
 // JPEG stays JPEG and PNG stays PNG if nothing else is wanted; a mask never becomes a JPEG.
 ImageType result_type(const ImageInfo& info, const ImageRule& rule) {
   switch (rule.encode) {
@@ -105,15 +99,12 @@ std::uint32_t padding_of(ImageType type) { return type == ImageType::jpeg ? kJpe
 
 void plan_jpeg(ImagePlan& plan, Bytes image, const ImageRule& rule, std::uint64_t metadata_bytes) {
   const JpegShape shape = read_jpeg_shape(image);
-  if (!shape.objection.empty()) {
-    plan.fault = shape.is_supported ? damaged("does not decode as JPEG: {}", shape.objection)
-                                    : unsupported("JPEG: {}", shape.objection);
-    return;
-  }
+  plan.fault = shape.fault;
+  if (!plan.fault.empty()) return;
   const bool to_jpeg = plan.type == ImageType::jpeg;
-  const JpegRoute route = jpeg_route(shape, plan.geometry, to_jpeg);
-  plan.work_bytes = jpeg_frame_bytes(shape, plan.geometry, route, padding_of(plan.type));
-  count_writer(plan, jpeg_frame(plan.geometry, rule, route), shape.channels == 1 ? 1 : 3,
+  plan.route = jpeg_route(shape, plan.geometry, to_jpeg);
+  plan.work_bytes = jpeg_frame_bytes(shape, plan.geometry, plan.route, padding_of(plan.type));
+  count_writer(plan, jpeg_frame(plan.geometry, rule, plan.route), shape.channels == 1 ? 1 : 3,
                metadata_bytes);
 }
 
@@ -207,17 +198,12 @@ ImageResult work_on_mask(Bytes image, const ImageInfo& info, const ImageGeometry
                                  from.channels, from.bits),
             .bytes = 0};
   }
-  Picture result;
-  result.width = geometry.width;
-  result.height = geometry.height;
-  result.channels = from.channels;
-  result.bits = from.bits;
+  Picture result = blank_picture(geometry.width, geometry.height, from.channels, from.bits);
   result.top_level = from.top_level;
   result.has_palette = from.has_palette;
   result.palette = from.palette;
   result.palette_alpha = from.palette_alpha;
   result.transparent = from.transparent;
-  result.samples.resize(result.row_bytes() * result.height);
   pick_pixels(from, geometry, info, result);
   if (!raw) return {.fault = {}, .bytes = write_png(result, metadata, into)};
   std::memcpy(into.data(), result.samples.data(), result.samples.size());
@@ -230,11 +216,6 @@ std::uint64_t mask_bytes(const ImageInfo& info, const ImageGeometry& geometry) {
   const std::uint64_t places = std::uint64_t{geometry.width} + geometry.height;
   return picture_bytes(info) + result + places * sizeof(std::uint32_t);
 }
-
-struct FrameOrFault {
-  ScaledFrame frame;
-  ImageFault fault;
-};
 
 FrameOrFault frame_of_picture(Bytes image, const ImageInfo& info, const ImagePlan& plan,
                               SimdLevel level) {
@@ -253,11 +234,8 @@ FrameOrFault frame_of_picture(Bytes image, const ImageInfo& info, const ImagePla
 FrameOrFault read_frame(Bytes image, const ImageInfo& info, const ImagePlan& plan,
                         SimdLevel level) {
   if (info.type != ImageType::jpeg) return frame_of_picture(image, info, plan, level);
-  const JpegRoute route =
-      jpeg_route(read_jpeg_shape(image), plan.geometry, plan.type == ImageType::jpeg);
-  JpegFrameResult read = read_jpeg_frame(image, info, plan.geometry, route, level,
-                                         padding_of(plan.type), plan.work_bytes);
-  return {.frame = std::move(read.frame), .fault = std::move(read.fault)};
+  return read_jpeg_frame(image, info, plan.geometry, plan.route, level, padding_of(plan.type),
+                         plan.work_bytes);
 }
 
 }  // namespace
@@ -295,12 +273,15 @@ ImagePlan plan_image(Bytes image, const ImageInfo& info, const ImageRule& rule,
   } else {
     plan_picture(plan, info, rule, metadata_bytes);
   }
-  if (plan.fault.empty() && plan.work_bytes > limit_bytes) {
-    plan.fault =
-        too_large("{} x {} pixels take up to {} bytes to decode and filter, {} are allowed",
-                  info.width, info.height, plan.work_bytes, limit_bytes);
-  }
+  if (plan.fault.empty() && plan.work_bytes > limit_bytes)
+    plan.fault = takes_too_much(info, plan.work_bytes, limit_bytes);
   return plan;
+}
+
+ImageFault takes_too_much(const ImageInfo& info, std::uint64_t work_bytes,
+                          std::uint64_t limit_bytes) {
+  return too_large("{} x {} pixels take up to {} bytes to decode and filter, {} are allowed",
+                   info.width, info.height, work_bytes, limit_bytes);
 }
 
 ImageWorker::ImageWorker(const ImageRule& rule, SimdLevel level) : rule_(rule), level_(level) {

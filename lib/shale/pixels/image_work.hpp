@@ -23,6 +23,7 @@ struct ImagePlan {
   std::uint64_t work_bytes = 0;         ///< memory that ImageWorker::run takes at most
   std::uint64_t most_output_bytes = 0;  ///< how large its result may be at most
   ImageGeometry geometry;
+  JpegRoute route;  ///< of a JPEG that is decoded
 };
 
 /// The most memory that an image may take to decode, unless the caller says otherwise, and the most
@@ -40,6 +41,10 @@ inline constexpr std::uint64_t kMostImagePixels = 178'956'970;
 /// Thread-safe. Errors: none but those of check_rule().
 [[nodiscard]] ImagePlan plan_image(Bytes image, const ImageInfo& info, const ImageRule& rule,
                                    std::uint64_t limit_bytes = kImageWorkLimit);
+
+/// The fault of an image whose work takes more memory than it may.
+[[nodiscard]] ImageFault takes_too_much(const ImageInfo& info, std::uint64_t work_bytes,
+                                        std::uint64_t limit_bytes);
 
 struct ImageResult {
   ImageFault fault;         ///< not empty: it does not decode, and why; there is no result

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "shale/image/codecs.hpp"
 #include "shale/image/header_facts.hpp"
 #include "shale/image/jpeg_decompressor.hpp"
 #include "shale/pixels/picture.hpp"
@@ -185,14 +184,15 @@ JpegShape read_jpeg_shape(Bytes jpeg) {
   shape.width = state.image_width;
   shape.height = state.image_height;
   if (!was_read) {
-    shape.objection = decompressor.message.data();
-    shape.is_supported = !is_unsupported_jpeg(decompressor.message_code);
+    const std::string_view message = decompressor.message.data();
+    shape.fault = is_unsupported_jpeg(decompressor.message_code)
+                      ? unsupported("JPEG: {}", message)
+                      : damaged("does not decode as JPEG: {}", message);
     return shape;
   }
   shape.channels = static_cast<unsigned>(state.num_components);
   if (shape.channels != 1 && shape.channels != 3 && shape.channels != 4) {
-    shape.objection = fmt::format("JPEG of {} channels", shape.channels);
-    shape.is_supported = false;
+    shape.fault = unsupported("JPEG: JPEG of {} channels", shape.channels);
     return shape;
   }
   for (unsigned i = 0; i < shape.channels; ++i) {
@@ -262,14 +262,14 @@ std::uint64_t jpeg_frame_bytes(const JpegShape& shape, const ImageGeometry& geom
   return bytes;
 }
 
-JpegFrameResult read_jpeg_frame(Bytes jpeg, const ImageInfo& info, const ImageGeometry& geometry,
-                                const JpegRoute& route, SimdLevel level, std::uint32_t padding,
-                                std::uint64_t coefficient_limit) {
+FrameOrFault read_jpeg_frame(Bytes jpeg, const ImageInfo& info, const ImageGeometry& geometry,
+                             const JpegRoute& route, SimdLevel level, std::uint32_t padding,
+                             std::uint64_t coefficient_limit) {
   JpegDecompressor decompressor;
   if (auto fault = open_jpeg(decompressor, jpeg, info, coefficient_limit)) {
     return {.frame = {}, .fault = *std::move(fault)};
   }
-  JpegFrameResult result;
+  FrameOrFault result;
   const bool was_decoded =
       route.in_planes ? read_in_planes(decompressor, geometry, route, level, padding, result.frame)
                       : read_in_rows(decompressor, geometry, level, padding, result.frame);
@@ -283,22 +283,10 @@ DecodedPicture decode_jpeg_exactly(Bytes bytes, const ImageInfo& info, std::uint
     return {.picture = {}, .fault = *std::move(fault)};
   }
   const int stored = decompressor.state.num_components;
-  Picture picture = blank_picture(info, stored == 1 ? 1 : 3, 8);
-  // Four bytes a pixel do not fit into its rows.
-  const std::size_t cmyk_row = stored == 4 ? std::size_t{4} * picture.width : 0;
-  std::vector<std::uint8_t> cmyk(cmyk_row * kJpegRowsAtOnce);
-  const auto row_at = [&](JDIMENSION y) {
-    return cmyk_row == 0 ? picture.row(y) : cmyk.data() + y % kJpegRowsAtOnce * cmyk_row;
-  };
+  Picture picture = blank_picture(info.width, info.height, stored == 1 ? 1 : 3, 8);
   const bool was_decoded = guarded(decompressor, [&](jpeg_decompress_struct& state) {
     state.out_color_space = pixel_space(state);
-    jpeg_start_decompress(&state);
-    read_jpeg_rows(state, state.output_height, row_at, [&](JDIMENSION first, JDIMENSION count) {
-      for (JDIMENSION y = first; cmyk_row > 0 && y < first + count; ++y) {
-        pack_cmyk_as_rgb(row_at(y), picture.width);
-        std::copy_n(row_at(y), picture.row_bytes(), picture.row(y));
-      }
-    });
+    read_jpeg_pixels(state, picture.samples.data());
     jpeg_finish_decompress(&state);
   });
   if (!was_decoded) return {.picture = {}, .fault = jpeg_fault(decompressor, limit_bytes)};

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 
 #include "shale/base/bytes.hpp"
 #include "shale/image/image_info.hpp"
@@ -21,8 +20,7 @@ struct JpegShape {
   unsigned most_across = 1, most_down = 1;
   bool is_gray = false, is_ycc = false, is_cmyk = false;  ///< CMYK or YCCK; none: RGB
   bool has_many_scans = false;                            ///< all coefficients are held in memory
-  std::string objection;                                  ///< not empty: libjpeg does not decode it
-  bool is_supported = true;  ///< false: the objection is only that nothing here decodes it
+  ImageFault fault;                                       ///< not empty: libjpeg does not decode it
 
   /// What libjpeg takes: a few rows, tables, and the coefficients if there are many scans.
   [[nodiscard]] std::uint64_t decoder_bytes() const;
@@ -30,16 +28,6 @@ struct JpegShape {
 /// Has libjpeg read the header. Errors: std::bad_alloc. Thread-safe.
 [[nodiscard]] JpegShape read_jpeg_shape(Bytes jpeg);
 
-/// Which way a JPEG goes to its scaled planes.
-/// - planes: Y, Cb and Cr (or gray) are scaled as they are stored, each from its own resolution to
-///   that of the result: no color conversion, no chroma resampling besides
-/// - rows: libjpeg makes gray or RGB rows of full size: CMYK, YCCK, RGB, and pixels that are only
-///   decoded (then they are Pillow's)
-struct JpegRoute {
-  bool in_planes = false;
-  unsigned dct_size = 8;                        ///< samples per block side: 8, 4, 2 or 1
-  unsigned chroma_across = 1, chroma_down = 1;  ///< pixels per sample of the result's chroma
-};
 /// `to_jpeg`: the result is a JPEG, else RGB.
 [[nodiscard]] JpegRoute jpeg_route(const JpegShape& shape, const ImageGeometry& geometry,
                                    bool to_jpeg);
@@ -47,15 +35,15 @@ struct JpegRoute {
 [[nodiscard]] std::uint64_t jpeg_frame_bytes(const JpegShape& shape, const ImageGeometry& geometry,
                                              const JpegRoute& route, std::uint32_t padding);
 
-struct JpegFrameResult {
+struct FrameOrFault {
   ScaledFrame frame;
   ImageFault fault;  ///< not empty: there is no frame
 };
 /// Decodes and scales a JPEG, row by row. `coefficient_limit`: what a progressive JPEG may take.
 /// Everything that libjpeg would patch over is a fault. Errors: std::bad_alloc. Thread-safe.
-[[nodiscard]] JpegFrameResult read_jpeg_frame(Bytes jpeg, const ImageInfo& info,
-                                              const ImageGeometry& geometry, const JpegRoute& route,
-                                              SimdLevel level, std::uint32_t padding,
-                                              std::uint64_t coefficient_limit);
+[[nodiscard]] FrameOrFault read_jpeg_frame(Bytes jpeg, const ImageInfo& info,
+                                           const ImageGeometry& geometry, const JpegRoute& route,
+                                           SimdLevel level, std::uint32_t padding,
+                                           std::uint64_t coefficient_limit);
 
 }  // namespace shale

@@ -89,10 +89,10 @@ void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into, Alph
   }
 }
 
-Picture blank_picture(const ImageInfo& info, unsigned channels, unsigned bits) {
+Picture blank_picture(std::uint32_t width, std::uint32_t height, unsigned channels, unsigned bits) {
   Picture picture;
-  picture.width = info.width;
-  picture.height = info.height;
+  picture.width = width;
+  picture.height = height;
   picture.channels = channels;
   picture.bits = bits;
   picture.top_level = (1U << bits) - 1;

@@ -77,6 +77,7 @@ struct DecodedPicture {
 [[nodiscard]] std::uint64_t picture_bytes(const ImageInfo& info);
 
 /// Allocates the samples, all 0.
-[[nodiscard]] Picture blank_picture(const ImageInfo& info, unsigned channels, unsigned bits);
+[[nodiscard]] Picture blank_picture(std::uint32_t width, std::uint32_t height, unsigned channels,
+                                    unsigned bits);
 
 }  // namespace shale

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "shale/image/bmp_header.hpp"
 #include "shale/image/header_facts.hpp"
 #include "shale/pixels/picture.hpp"
 
@@ -167,7 +166,7 @@ DecodedPicture decode_bmp(Bytes bytes, const ImageInfo& info) {
     return {.picture = {}, .fault = damaged("BMP header: runs of {} bits a pixel", bmp.pixel_bits)};
   }
   if (bmp.pixel_bits <= 8) {
-    Picture picture = blank_picture(info, 1, 8);
+    Picture picture = blank_picture(info.width, info.height, 1, 8);
     picture.set_palette(color_table(view, bmp));
     const bool is_whole =
         is_coded ? read_runs(view, bmp, picture) : read_indexes(view, bmp, picture);
@@ -175,7 +174,8 @@ DecodedPicture decode_bmp(Bytes bytes, const ImageInfo& info) {
     drop_gray_ramp(picture, info);
     return {.picture = std::move(picture), .fault = {}};
   }
-  Picture picture = blank_picture(info, masks_of(view, bmp)[3].mask != 0 ? 4 : 3, 8);
+  Picture picture =
+      blank_picture(info.width, info.height, masks_of(view, bmp)[3].mask != 0 ? 4 : 3, 8);
   if (!read_colors(view, bmp, picture)) return short_bmp(bytes.size());
   return {.picture = std::move(picture), .fault = {}};
 }

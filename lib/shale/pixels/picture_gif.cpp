@@ -88,7 +88,7 @@ DecodedPicture decode_gif(Bytes bytes, const ImageInfo& info) {
   if (!fits)
     return {.picture = {},
             .fault = damaged("GIF frame of {} x {} pixels", frame.Width, frame.Height)};
-  Picture picture = blank_picture(info, 1, 8);
+  Picture picture = blank_picture(info.width, info.height, 1, 8);
   take_colors(picture, *gif);
   if (transparent) {
     picture.palette_alpha.assign(*transparent + 1, 255);

@@ -65,7 +65,7 @@ DecodedPicture decode_png(Bytes bytes, const ImageInfo& info) {
             .fault = damaged("PNG of {} x {}, expected {} x {}", width, height, info.width,
                              info.height)};
   }
-  Picture picture = blank_picture(info, channels, info.bits);
+  Picture picture = blank_picture(info.width, info.height, channels, info.bits);
   if (png_get_rowbytes(png, reader.info) != picture.row_bytes()) {
     return {.picture = {}, .fault = damaged("PNG rows of unexpected length")};
   }

@@ -1,5 +1,4 @@
 #include "shale/image/header_facts.hpp"
-#include "shale/image/pnm_header.hpp"
 #include "shale/pixels/picture.hpp"
 
 namespace shale {
@@ -58,7 +57,7 @@ DecodedPicture decode_pnm(Bytes bytes, const ImageInfo& info) {
   if (!pnm.fault.empty()) return {.picture = {}, .fault = pnm.fault};
   const bool is_bilevel = pnm.kind % 3 == 1;
   const unsigned bits = is_bilevel ? 1 : pnm.top_level > 255 ? 16 : 8;
-  Picture picture = blank_picture(info, pnm.kind % 3 == 0 ? 3 : 1, bits);
+  Picture picture = blank_picture(info.width, info.height, pnm.kind % 3 == 0 ? 3 : 1, bits);
   picture.top_level = static_cast<std::uint32_t>(pnm.top_level);
   const bool is_whole = pnm.kind <= 3
                             ? read_numbers(view, pnm.pixels_begin - 1, is_bilevel, picture)

@@ -202,7 +202,7 @@ DecodedPicture read_converted(TiffReader& reader, const ImageInfo& info) {
   const int was_read = TIFFRGBAImageGet(&image, raster.data(), info.width, info.height);
   TIFFRGBAImageEnd(&image);
   if (was_read == 0) return reader.fault();
-  Picture picture = blank_picture(info, 3, 8);
+  Picture picture = blank_picture(info.width, info.height, 3, 8);
   std::uint8_t* into = picture.samples.data();
   for (const std::uint32_t pixel : raster) {
     const unsigned white = 255 - TIFFGetA(pixel);
@@ -229,7 +229,7 @@ DecodedPicture decode_tiff(Bytes bytes, const ImageInfo& info, bool exact,
             .fault = unsupported("TIFF of {} samples of {} bits, photometric {}, as a mask",
                                  shape.samples, shape.bits, shape.photometric)};
   }
-  Picture picture = blank_picture(info, shape.samples, shape.bits);
+  Picture picture = blank_picture(info.width, info.height, shape.samples, shape.bits);
   if (shape.photometric == PHOTOMETRIC_PALETTE) take_colormap(reader.tiff, shape, picture);
   const bool is_whole = TIFFIsTiled(reader.tiff) != 0
                             ? read_tiles(reader.tiff, shape, picture, limit_bytes)

@@ -63,7 +63,7 @@ DecodedPicture decode_webp(Bytes bytes, const ImageInfo& info) {
       static_cast<std::uint32_t>(features.height) != info.height) {
     return webp_fault("its chunks differ in their sizes");
   }
-  Picture picture = blank_picture(info, features.has_alpha != 0 ? 4 : 3, 8);
+  Picture picture = blank_picture(info.width, info.height, features.has_alpha != 0 ? 4 : 3, 8);
   if (features.has_animation == 0) {
     const VP8StatusCode decoded = decode_into(picture, data, 0, 0);
     if (decoded != VP8_STATUS_OK) return webp_fault(name_of_status(decoded));

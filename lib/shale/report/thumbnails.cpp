@@ -59,15 +59,6 @@ bool is_damage(const ImageFault& fault) {
          fault.code != ImageFaultCode::unknown_type;
 }
 
-Picture blank(std::uint32_t width, std::uint32_t height, unsigned channels) {
-  Picture picture;
-  picture.width = width;
-  picture.height = height;
-  picture.channels = channels;
-  picture.samples.resize(std::size_t{width} * height * channels);
-  return picture;
-}
-
 ReportImage png_of(const Picture& picture) {
   ReportImage image{
       .bytes = {}, .media_type = "image/png", .width = picture.width, .height = picture.height};
@@ -88,7 +79,7 @@ std::array<std::uint8_t, 3> color_of(unsigned value) {
 
 // One byte per pixel.
 ReportImage overlay_of_values(Bytes values, std::uint32_t width, std::uint32_t height) {
-  Picture picture = blank(width, height, 1);
+  Picture picture = blank_picture(width, height, 1, 8);
   std::array<bool, 256> is_there{};
   for (std::size_t i = 0; i < picture.samples.size(); ++i) {
     picture.samples[i] = std::to_integer<std::uint8_t>(values[i]);
@@ -106,7 +97,7 @@ ReportImage overlay_of_values(Bytes values, std::uint32_t width, std::uint32_t h
 }
 
 ReportImage overlay_of_colors(Bytes rgb, std::uint32_t width, std::uint32_t height) {
-  Picture picture = blank(width, height, 4);
+  Picture picture = blank_picture(width, height, 4, 8);
   for (std::size_t i = 0; i < std::size_t{width} * height; ++i) {
     std::uint8_t most = 0;
     for (std::size_t c = 0; c < 3; ++c) {
@@ -237,8 +228,8 @@ ReportImage draw_array(NumberKind kind, std::span<const std::uint64_t> shape, By
     return static_cast<std::uint32_t>(
         longer <= side ? of : std::max<std::uint64_t>(1, of * side / longer));
   };
-  Picture picture =
-      blank(scaled(from.width), scaled(from.height), static_cast<unsigned>(from.channels));
+  Picture picture = blank_picture(scaled(from.width), scaled(from.height),
+                                  static_cast<unsigned>(from.channels), 8);
   const std::uint64_t across_step = from.is_planar ? 1 : from.channels;
   const std::uint64_t channel_step = from.is_planar ? from.height * from.width : 1;
   std::uint8_t* next = picture.samples.data();
