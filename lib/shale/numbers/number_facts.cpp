@@ -65,31 +65,8 @@ NumberKind number_kind_of(std::string_view descr) {
 bool is_whole(NumberKind kind) { return kind >= NumberKind::boolean && kind <= NumberKind::time; }
 
 std::size_t bytes_of_number(NumberKind kind) {
-  switch (kind) {
-    case NumberKind::none:
-      return 0;
-    case NumberKind::boolean:
-    case NumberKind::int8:
-    case NumberKind::uint8:
-      return 1;
-    case NumberKind::int16:
-    case NumberKind::uint16:
-    case NumberKind::float16:
-      return 2;
-    case NumberKind::int32:
-    case NumberKind::uint32:
-    case NumberKind::float32:
-      return 4;
-    case NumberKind::int64:
-    case NumberKind::uint64:
-    case NumberKind::time:
-    case NumberKind::float64:
-    case NumberKind::complex64:
-      return 8;
-    case NumberKind::complex128:
-      return 16;
-  }
-  return 0;
+  if (kind == NumberKind::none) return 0;
+  return with_element_of(kind, [](auto element) { return sizeof(element); });
 }
 
 double length_of_complex(double real, double imaginary) {
@@ -103,28 +80,14 @@ double length_of_complex(double real, double imaginary) {
 }
 
 std::int64_t whole_number_at(NumberKind kind, const std::byte* at) {
-  switch (kind) {
-    case NumberKind::boolean:
-    case NumberKind::uint8:
-      return number_at<std::uint8_t>(at);
-    case NumberKind::int8:
-      return number_at<std::int8_t>(at);
-    case NumberKind::int16:
-      return number_at<std::int16_t>(at);
-    case NumberKind::int32:
-      return number_at<std::int32_t>(at);
-    case NumberKind::int64:
-    case NumberKind::time:
-      return number_at<std::int64_t>(at);
-    case NumberKind::uint16:
-      return number_at<std::uint16_t>(at);
-    case NumberKind::uint32:
-      return number_at<std::uint32_t>(at);
-    case NumberKind::uint64:
-      return static_cast<std::int64_t>(number_at<std::uint64_t>(at));
-    default:
-      return 0;
-  }
+  if (!is_whole(kind)) return 0;
+  if (kind == NumberKind::time) return number_at<std::int64_t>(at);
+  return with_element_of(kind, [at](auto element) -> std::int64_t {
+    using Element = decltype(element);
+    if constexpr (std::is_integral_v<Element>)
+      return static_cast<std::int64_t>(number_at<Element>(at));
+    return 0;
+  });
 }
 
 double half_to_double(std::uint16_t half) {
@@ -141,31 +104,21 @@ double half_to_double(std::uint16_t half) {
 }
 
 std::string number_words(NumberKind kind, std::string_view descr, const std::byte* at) {
-  const auto complex_words = [](auto real, auto imaginary) {
-    return fmt::format("{}{}{}j", real, std::signbit(imaginary) ? "" : "+", imaginary);
-  };
-  switch (kind) {
-    case NumberKind::none:
-      return {};
-    case NumberKind::boolean:
-      return number_at<std::uint8_t>(at) != 0 ? "True" : "False";
-    case NumberKind::uint64:
-      return fmt::to_string(number_at<std::uint64_t>(at));
-    case NumberKind::time:
-      return time_text(number_at<std::int64_t>(at), descr);
-    case NumberKind::float16:
-      return fmt::to_string(half_to_double(number_at<std::uint16_t>(at)));
-    case NumberKind::float32:
-      return fmt::to_string(number_at<float>(at));
-    case NumberKind::float64:
-      return fmt::to_string(number_at<double>(at));
-    case NumberKind::complex64:
-      return complex_words(number_at<float>(at), number_at<float>(at + sizeof(float)));
-    case NumberKind::complex128:
-      return complex_words(number_at<double>(at), number_at<double>(at + sizeof(double)));
-    default:
-      return fmt::to_string(whole_number_at(kind, at));
-  }
+  if (kind == NumberKind::none) return {};
+  if (kind == NumberKind::boolean) return number_at<std::uint8_t>(at) != 0 ? "True" : "False";
+  if (kind == NumberKind::time) return time_text(number_at<std::int64_t>(at), descr);
+  return with_element_of(kind, [at](auto element) -> std::string {
+    using Element = decltype(element);
+    const auto number = number_at<Element>(at);
+    if constexpr (std::is_arithmetic_v<Element>) {
+      return fmt::to_string(number);
+    } else if constexpr (requires { number.imaginary; }) {
+      return fmt::format("{}{}{}j", number.real, std::signbit(number.imaginary) ? "" : "+",
+                         number.imaginary);
+    } else {
+      return fmt::to_string(as_double(number));
+    }
+  });
 }
 
 void ScaledSquares::add(const ScaledSquares& more) {

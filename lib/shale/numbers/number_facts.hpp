@@ -82,61 +82,79 @@ template <class T>
 /// The length of a complex number: without the overflow of squares, of IEEE operations alone (the
 /// same everywhere), and without libm's hypot, whose symbol would ask for glibc 2.35.
 [[nodiscard]] double length_of_complex(double real, double imaginary);
+
+// Elements that are no number of C++.
+struct Half {
+  std::uint16_t bits;
+};
+struct TimeCount {
+  std::int64_t count;
+};
+template <class Part>
+struct ComplexParts {
+  Part real, imaginary;
+};
+
+/// Calls `use` with an element of a kind, of the type that holds it. Not for NumberKind::none.
+template <class Use>
+auto with_element_of(NumberKind kind, Use&& use) {
+  switch (kind) {
+    case NumberKind::none:
+    case NumberKind::boolean:
+    case NumberKind::uint8:
+      break;
+    case NumberKind::int8:
+      return use(std::int8_t{});
+    case NumberKind::int16:
+      return use(std::int16_t{});
+    case NumberKind::int32:
+      return use(std::int32_t{});
+    case NumberKind::int64:
+      return use(std::int64_t{});
+    case NumberKind::uint16:
+      return use(std::uint16_t{});
+    case NumberKind::uint32:
+      return use(std::uint32_t{});
+    case NumberKind::uint64:
+      return use(std::uint64_t{});
+    case NumberKind::time:
+      return use(TimeCount{});
+    case NumberKind::float16:
+      return use(Half{});
+    case NumberKind::float32:
+      return use(float{});
+    case NumberKind::float64:
+      return use(double{});
+    case NumberKind::complex64:
+      return use(ComplexParts<float>{});
+    case NumberKind::complex128:
+      return use(ComplexParts<double>{});
+  }
+  return use(std::uint8_t{});
+}
+
+template <class T>
+[[nodiscard]] double as_double(T number) {
+  return static_cast<double>(number);
+}
+[[nodiscard]] inline double as_double(Half half) { return half_to_double(half.bits); }
+[[nodiscard]] inline double as_double(TimeCount time) {
+  return time.count == kNotATime ? std::nan("") : static_cast<double>(time.count);
+}
+template <class Part>
+[[nodiscard]] double as_double(const ComplexParts<Part>& number) {
+  return length_of_complex(static_cast<double>(number.real), static_cast<double>(number.imaginary));
+}
+
 /// Calls `use(double)` for each element of little-endian bytes; of complex ones for its length.
 /// Integers beyond 2^53 are rounded. A part of an element at the end is none. NaT is NaN.
 template <class Use>
 void for_each_number(NumberKind kind, Bytes bytes, Use&& use) {
-  const std::size_t step = bytes_of_number(kind);
-  if (step == 0) return;
-  const auto each = [&](auto read) {
-    for (std::size_t at = 0; at + step <= bytes.size(); at += step) use(read(bytes.data() + at));
-  };
-  const auto each_of = [&](auto zero) {
-    each([](const std::byte* at) { return static_cast<double>(number_at<decltype(zero)>(at)); });
-  };
-  const auto each_length = [&](auto zero) {
-    each([](const std::byte* at) {
-      using Part = decltype(zero);
-      return length_of_complex(static_cast<double>(number_at<Part>(at)),
-                               static_cast<double>(number_at<Part>(at + sizeof(Part))));
-    });
-  };
-  switch (kind) {
-    case NumberKind::none:
-      return;
-    case NumberKind::boolean:
-    case NumberKind::uint8:
-      return each_of(std::uint8_t{});
-    case NumberKind::int8:
-      return each_of(std::int8_t{});
-    case NumberKind::int16:
-      return each_of(std::int16_t{});
-    case NumberKind::int32:
-      return each_of(std::int32_t{});
-    case NumberKind::int64:
-      return each_of(std::int64_t{});
-    case NumberKind::uint16:
-      return each_of(std::uint16_t{});
-    case NumberKind::uint32:
-      return each_of(std::uint32_t{});
-    case NumberKind::uint64:
-      return each_of(std::uint64_t{});
-    case NumberKind::time:
-      return each([](const std::byte* at) {
-        const auto count = number_at<std::int64_t>(at);
-        return count == kNotATime ? std::nan("") : static_cast<double>(count);
-      });
-    case NumberKind::float16:
-      return each([](const std::byte* at) { return half_to_double(number_at<std::uint16_t>(at)); });
-    case NumberKind::float32:
-      return each_of(float{});
-    case NumberKind::float64:
-      return each_of(double{});
-    case NumberKind::complex64:
-      return each_length(float{});
-    case NumberKind::complex128:
-      return each_length(double{});
-  }
+  if (kind == NumberKind::none) return;
+  with_element_of(kind, [&](auto element) {
+    for (std::size_t at = 0; at + sizeof(element) <= bytes.size(); at += sizeof(element))
+      use(as_double(number_at<decltype(element)>(bytes.data() + at)));
+  });
 }
 
 /// An element in words: integers exactly, reals with as many digits as tell them from others of
