@@ -4,7 +4,6 @@ COVERED_BY = {
     "api/api_request": ("tests/unit/api/test_api_writer.cpp", "writer: what cannot be written is refused before the first sample"),
     "report/page_filters": ("tests/unit/report/test_page_template.cpp", "filters: words for counts"),
     "report/report_json": ("tests/interop/test_json_schema.py", "test_reports_of_arrays"),
-    "report/proved_lists": ("tests/interop/test_report_damage.py", "test_a_list_that_is_not_what_the_manifest_says_is_not_believed"),
     "encoding/unread_sample": ("tests/faults/test_large_values.py", "test_frames_that_are_too_many_together"),
     "labels/label_kinds": ("tests/cli/cases/convert_list.txt", "labels are all integers or all names"),
     "folders/list_source": ("tests/faults/test_lists_on_stdin.py", "test_order_keys_and_payload_are_those_of_the_list"),
@@ -128,7 +127,5 @@ COVERED_BY = {
     "report/gather_report": ("tests/interop/test_report.py", "test_pages_are_the_same_bytes_for_any_jobs_and_nothing_changes"),
     "report/reported_set": ("tests/interop/test_report.py", "test_damage_is_met_without_verify_where_the_report_reads"),
     "report/sample_survey": ("tests/interop/test_report.py", "test_numbers_of_an_array_are_those_of_numpy"),
-    "report/set_facts": ("tests/interop/test_report.py", "test_what_was_left_out_is_counted_by_reason"),
-    "report/shown_sample": ("tests/interop/test_report.py", "test_frames_of_clips_are_shown"),
     "report/thumbnails": ("tests/interop/test_report.py", "test_images_classes_and_order"),
 }

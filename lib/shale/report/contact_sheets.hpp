@@ -8,7 +8,6 @@
 
 #include "shale/report/class_scan.hpp"
 #include "shale/report/field_roles.hpp"
-#include "shale/report/proved_lists.hpp"
 #include "shale/report/report_facts.hpp"
 #include "shale/report/sample_survey.hpp"
 
@@ -45,7 +44,8 @@ struct NotedImages {
                                                           const NotedImages& noted);
 
 /// Looks at all of them, each row once, in as many threads as the request says. Pictures take
-/// kMostPictureBytes at most; what comes after is shown without. Errors: same as show_sample.
+/// kMostPictureBytes at most; what comes after is shown without. Errors: same as
+/// finding_of_damage.
 [[nodiscard]] Json fill_sheets(ReportedSet& set, const std::vector<FieldUse>& uses,
                                const std::vector<PlannedSheet>& planned, ReportPictures& pictures);
 

@@ -23,9 +23,9 @@ bool is_mask_field(const Manifest& manifest, const std::string& name) {
 }
 
 // The value of a field, or the first element of a list; nothing for what is too large to look at.
-std::optional<WantedValue> first_image(const Loader& loader, const LocatedSample& sample,
-                                       std::size_t field) {
-  WantedValue wanted{&sample, field};
+std::optional<Fetch> first_image(const Loader& loader, const LocatedSample& sample,
+                                 std::size_t field) {
+  Fetch wanted{&sample, field, {}};
   const FieldPlace& place = sample.place.cells[field].place;
   if (place.offset == kMissing) return std::nullopt;
   if (loader.manifest().schema.fields[field].kind == Kind::list) {
@@ -42,7 +42,7 @@ bool holds_images(ReportedSet& set, std::span<const LocatedSample> samples, std:
   std::uint64_t images = 0, others = 0;
   for (const LocatedSample& sample : samples) {
     try {
-      const std::optional<WantedValue> wanted = first_image(set.loader(), sample, field);
+      const std::optional<Fetch> wanted = first_image(set.loader(), sample, field);
       if (!wanted) continue;
       const ReadValues read = read_values(set.loader(), {&*wanted, 1});
       if (read.values[0].damage) continue;

@@ -1,8 +1,10 @@
 #include "shale/report/gather_report.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -11,11 +13,12 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/encoding/transform.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/numbers/bins.hpp"
 #include "shale/numbers/time_text.hpp"
 #include "shale/report/class_scan.hpp"
 #include "shale/report/contact_sheets.hpp"
-#include "shale/report/set_facts.hpp"
 #include "shale/report/snippets.hpp"
 #include "shale/verify/verify.hpp"
 
@@ -26,6 +29,8 @@ constexpr std::uint64_t kRandomSamples = 24;
 constexpr std::uint64_t kPreviews = 6;
 constexpr std::string_view kNotNumbers =
     "its elements are not numbers: only their sizes were looked at";
+constexpr std::uint64_t kShownShards = 200;
+constexpr std::size_t kMostExamples = 3, kMostReasons = 100;
 
 // What `shale verify` finds, if it is asked to.
 struct Verified {
@@ -65,11 +70,9 @@ Verified verify_set(const ReportRequest& request, const Events& events) {
 class FieldScan {
  public:
   // Of one field.
-  struct Column {
+  struct Column : NumberSummary {  // of integers and reals
     std::uint64_t values = 0, missing = 0;
     std::uint64_t bytes = 0, least = 0, most = 0;  // of values that lie in the container
-    NumberCounts numbers;                          // of integers and reals
-    WidthBins bins;
     bool are_whole = false;
   };
 
@@ -77,7 +80,9 @@ class FieldScan {
 
   void take(const ScannedRows& rows);
   // Between the two walks.
-  void begin_bins();
+  void begin_bins() {
+    for (Column& column : columns_) column.begin_bins(column.are_whole);
+  }
   void take_again(const ScannedRows& rows);
 
   [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
@@ -111,13 +116,6 @@ void FieldScan::take(const ScannedRows& rows) {
     column.numbers.count(rows.kinds[i], rows.numbers[i]);
   }
   for (const std::uint64_t of_sample : bytes) sample_bytes_.count(of_sample);
-}
-
-void FieldScan::begin_bins() {
-  for (Column& column : columns_) {
-    if (column.numbers.finite_count() == 0) continue;
-    column.bins = WidthBins(column.numbers.minimum(), column.numbers.maximum(), column.are_whole);
-  }
 }
 
 void FieldScan::take_again(const ScannedRows& rows) {
@@ -180,8 +178,9 @@ void put_bound(Json& json, const char* member, double number,
 }
 
 // Of numbers; minimum, maximum, mean and deviation are of the finite ones. Complex: of |x|.
-void put_numbers(Json& json, std::string_view descr, const NumberCounts& numbers,
-                 const WidthBins& bins, const SampledFrom& from) {
+void put_numbers(Json& json, std::string_view descr, const NumberSummary& summary,
+                 const SampledFrom& from) {
+  const NumberCounts& numbers = summary.numbers;
   json["values"] = numbers.values();
   json["nan"] = numbers.nan_count();
   json["infinite"] = numbers.infinite_count();
@@ -202,7 +201,7 @@ void put_numbers(Json& json, std::string_view descr, const NumberCounts& numbers
                   numbers.minimum() == numbers.maximum() && least == most;
   }
   json["constant"] = is_constant;
-  json["histogram"] = histogram_json(bins.bars(), from);
+  json["histogram"] = histogram_json(summary.bins.bars(), from);
 }
 
 Json field_head(const std::string& name, Kind kind, FieldRole role, const SampledFrom& from,
@@ -228,8 +227,7 @@ Json column_facts(const Field& field, std::uint64_t samples,
     if (column.kind == NumberKind::none)
       facts["note"] = kNotNumbers;
     else if (number < of_field.columns.size())
-      put_numbers(facts, column.descr, of_field.columns[number].numbers,
-                  of_field.columns[number].bins, from);
+      put_numbers(facts, column.descr, of_field.columns[number], from);
     all.push_back(std::move(facts));
   }
   return all;
@@ -257,15 +255,195 @@ Json field_facts(const ReportedSet& set, std::size_t number, const FieldUse& use
     facts["most_bytes"] = column.most;
   }
   if (is_number)
-    put_numbers(facts, dtype_of_column(field).descr(), column.numbers, column.bins, from);
+    put_numbers(facts, dtype_of_column(field).descr(), column, from);
   else if (is_tensor && has_numbers)
-    put_numbers(facts, field.dtype.descr(), of_field.numbers, of_field.bins, from);
+    put_numbers(facts, field.dtype.descr(), of_field, from);
   if (!columns.empty()) facts["columns"] = columns;
   if (!previews.empty()) facts["previews"] = std::move(previews);
   if (is_tensor && !has_numbers && columns.empty())
     facts["note"] = kNotNumbers;
   else if (is_tensor && has_numbers && of_field.too_large > 0)
     facts["note"] = fmt::format("{} too large to be read", of_field.too_large);
+  return facts;
+}
+
+std::uint64_t number_of(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() ? number : 0;
+}
+
+Json most_frequent_first(Json counts) {
+  std::stable_sort(counts.begin(), counts.end(), [](const Json& a, const Json& b) {
+    return a["count"].get<std::uint64_t>() > b["count"].get<std::uint64_t>();
+  });
+  return counts;
+}
+
+// Counts the rows of a list by one of their columns: the most frequent first, with a few examples.
+Json count_reasons(const ProvedLists& lists, std::string_view list) {
+  std::map<std::string, std::pair<std::uint64_t, std::vector<std::string>>> reasons;
+  lists.read(list, [&](const std::vector<std::string>& fields) {
+    const bool is_full = reasons.size() >= kMostReasons && !reasons.contains(fields[1]);
+    auto& [count, examples] = reasons[is_full ? "other" : fields[1]];
+    ++count;
+    if (examples.size() < kMostExamples) examples.push_back(fields[0]);
+  });
+  Json sorted = Json::array();
+  for (const auto& [reason, left] : reasons)
+    sorted.push_back({{"reason", printable(reason)},
+                      {"count", left.first},
+                      {"examples", names_json(left.second)}});
+  return most_frequent_first(std::move(sorted));
+}
+
+Json by_count(const NamedCounts& counts) {
+  return most_frequent_first(list_of(counts, [](const auto& named) {
+    return Json{{"name", printable(named.first)}, {"count", named.second}};
+  }));
+}
+
+Json sides_of(const std::map<std::uint64_t, std::uint64_t>& sides, SampledFrom from) {
+  std::vector<HistogramBar> bars;
+  for (std::uint64_t bound = sides.empty() ? 0 : sides.begin()->first;
+       !sides.empty() && bound <= sides.rbegin()->first;) {
+    const std::uint64_t next = next_size_bound(bound);
+    const auto found = sides.find(bound);
+    bars.push_back({static_cast<double>(bound), static_cast<double>(next),
+                    found == sides.end() ? 0 : found->second});
+    if (next <= bound) break;
+    bound = next;
+  }
+  return histogram_json(bars, from, "pixels");
+}
+
+template <class Options>
+Json options_json(const Options& options) {
+  Json json = Json::object();
+  for (const auto& [name, value] : options) json[printable(name)] = printable(value);
+  return json;
+}
+
+Json shards_facts(ReportedSet& set) {
+  const std::uint64_t count = set.loader().shard_count();
+  std::uint64_t file_bytes = 0, most = 0, least = 0;
+  Json fullest, emptiest, shown = Json::array();
+  for (std::uint64_t number = 0; number < count; ++number) {
+    if (number % 1024 == 0) set.events().stop_if_asked();
+    const ManifestShard shard = set.loader().shard_facts(number);
+    std::uint64_t bytes = shard.list_bytes();
+    for (const ManifestFile& file : shard.files) bytes += file.bytes;
+    file_bytes += bytes;
+    const Json one = {{"name", printable(shard.name)},
+                      {"samples", shard.digest.samples},
+                      {"bytes", shard.payload_bytes},
+                      {"file_bytes", bytes}};
+    if (number == 0 || bytes > most) {
+      most = bytes;
+      fullest = one;
+    }
+    if (number == 0 || bytes < least) {
+      least = bytes;
+      emptiest = one;
+    }
+    const bool is_shown =
+        count <= kShownShards || number < kShownShards / 2 || number >= count - kShownShards / 2;
+    if (is_shown) shown.push_back(one);
+  }
+  Json facts = {{"count", count}, {"file_bytes", file_bytes}};
+  for (const char* bound : {"shard_size", "shard_samples"})
+    if (const std::uint64_t most_of = number_of(option_of(set.manifest(), bound)); most_of > 0)
+      facts[bound == std::string_view("shard_size") ? "bound_bytes" : "bound_samples"] = most_of;
+  if (count > 0) {
+    facts["fullest"] = std::move(fullest);
+    facts["emptiest"] = std::move(emptiest);
+  }
+  facts["shards"] = std::move(shown);
+  return facts;
+}
+
+Json left_out_facts(const ReportedSet& set, const ProvedLists& lists) {
+  Json facts = {{"skipped", set.manifest().skipped},
+                {"skipped_by", count_reasons(lists, kSkippedName)},
+                {"ignored", set.manifest().ignored},
+                {"ignored_by", count_reasons(lists, kIgnoredName)}};
+  put_name(facts, "skipped_file", lists.first_of(kSkippedName));
+  put_name(facts, "ignored_file", lists.first_of(kIgnoredName));
+  if (!lists.damaged().empty()) facts["damaged_lists"] = names_json(lists.damaged());
+  return facts;
+}
+
+Json origin_facts(const ReportedSet& set) {
+  const Manifest& manifest = set.manifest();
+  std::string source = printable(manifest.source.kind);
+  if (!manifest.source.origin.empty())
+    source += fmt::format(" ({})", printable(manifest.source.origin));
+  Json facts = {
+      {"generator", printable(manifest.generator)}, {"source", source},
+      {"source_samples", manifest.source.samples},  {"source_bytes", manifest.source.bytes},
+      {"options", options_json(manifest.options)},  {"transforms", Json::object()}};
+  for (const ManifestTransform& transform : manifest.transform)
+    facts["transforms"][printable(transform.field)] =
+        fmt::format("{}; {}", text_of(transform), printable(transform.codec));
+  for (const ManifestRun& run : manifest.runs)
+    facts["runs"].push_back({{"source", printable(run.source.kind)},
+                             {"samples", run.samples},
+                             {"shards", run.shards},
+                             {"options", options_json(run.options)}});
+  if (manifest.part)
+    facts["part"] =
+        fmt::format("{} of {}, counted from 0", manifest.part->index, manifest.part->count);
+  if (manifest.layout.has_checksums) facts["content_digest"] = manifest.digest.content.hex();
+  return facts;
+}
+
+// "a complete record dataset by shale 0.5.0", "a file of another tool".
+std::string what_it_is(const ReportedSet& set) {
+  const Manifest& manifest = set.manifest();
+  if (!manifest.layout.is_of_one_file())
+    return fmt::format("a complete {} dataset by {}", manifest.format,
+                       printable(manifest.generator));
+  if (manifest.layout.dialect == Dialect::own)
+    return fmt::format("one {} file of shale", manifest.format);
+  return manifest.source.kind == kFileListKind ? fmt::format("a list of {} files", manifest.format)
+                                               : "a file of another tool";
+}
+
+// From the manifest, else from the survey; nullopt: there are no images.
+std::optional<Json> image_facts(const ReportedSet& set, const std::vector<FieldUse>& uses,
+                                const SampleSurvey& survey, const NotedImages& noted) {
+  std::vector<std::string> fields;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].holds_images()) fields.push_back(set.schema().fields[i].name);
+  }
+  const std::optional<ImageReport>& known = set.manifest().images;
+  if (fields.empty() && !known) return std::nullopt;
+  const ImageReport& images = known ? *known : survey.images;
+  std::uint64_t looked_at = 0;
+  for (const auto& [type, count] : images.types) looked_at += count;
+  const SampledFrom from =
+      known ? SampledFrom{looked_at, looked_at} : SampledFrom{survey.looked_at, set.samples()};
+  Json aspects = Json::array();
+  for (const std::array<std::uint64_t, 2>& aspect : kAspects) {
+    const auto found = images.sizes.aspects.find(aspect);
+    if (found == images.sizes.aspects.end()) continue;
+    aspects.push_back(
+        {{"name", fmt::format("{}:{}", aspect[0], aspect[1])}, {"count", found->second}});
+  }
+  Json facts = {{"fields", names_json(fields)},
+                {"from", json_of(from)},
+                {"from_manifest", known.has_value()},
+                {"types", by_count(images.types)},
+                {"odd", by_count(images.odd)},
+                {"shorter", sides_of(images.sizes.shorter, from)},
+                {"longer", sides_of(images.sizes.longer, from)},
+                {"aspects", std::move(aspects)}};
+  put_number(facts, "odd_images", known ? noted.odd_images : std::optional(survey.odd_images));
+  if (!images.changed.empty()) facts["changed"] = by_count(images.changed);
+  if (images.duplicates) {
+    facts["repeated"] = images.duplicates->samples;
+    facts["relabelled"] = images.duplicates->relabelled;
+  }
   return facts;
 }
 

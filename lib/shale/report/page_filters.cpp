@@ -40,10 +40,6 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-std::uint64_t member(const Json& object, const char* name) {
-  return object.value(name, std::uint64_t{0});
-}
-
 std::string argument(const FilterInput& in, std::size_t number) {
   return number < in.arguments.size() ? text_of(in.arguments[number]) : std::string();
 }
@@ -73,7 +69,7 @@ Json share(const FilterInput& in) {
 // "all 60 samples", "10,000 of 1,281,167 samples"; nothing if nothing was looked at.
 Json scope(const FilterInput& in) {
   const std::string one = argument(in, 0);
-  const std::uint64_t looked_at = member(in.value, "looked_at"), of = member(in.value, "of");
+  const std::uint64_t looked_at = count_in(in.value, "looked_at"), of = count_in(in.value, "of");
   if (looked_at == 0) return "";
   const std::string all = format_counted(of, one, one + "s");
   if (looked_at != of) return fmt::format("{} of {}", format_count(looked_at), all);
@@ -152,20 +148,20 @@ Json remarks(const FilterInput& in) {
   constexpr std::pair<const char*, const char*> kGaps[] = {
       {"missing", "missing"}, {"nan", "NaN"}, {"infinite", "inf"}};
   for (const auto& [name, word] : kGaps)
-    if (const std::uint64_t count = member(in.value, name); count > 0)
+    if (const std::uint64_t count = count_in(in.value, name); count > 0)
       words.push_back(fmt::format("{} {}", format_count(count), word));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
 // Of the largest or smallest class; 0 if there is none.
 std::uint64_t samples_of(const Json& classes, const char* which) {
-  return classes.contains(which) ? member(classes[which], "samples") : 0;
+  return classes.contains(which) ? count_in(classes[which], "samples") : 0;
 }
 
 Json balance(const FilterInput& in) {
   const std::uint64_t largest = samples_of(in.value, "largest");
   const std::uint64_t smallest = samples_of(in.value, "smallest");
-  if (smallest == 0 || member(in.value, "count") < 2) return "";
+  if (smallest == 0 || count_in(in.value, "count") < 2) return "";
   const double times = static_cast<double>(largest) / static_cast<double>(smallest);
   return fmt::format("{} : 1", number_text(std::round(10 * times) / 10));
 }
@@ -173,9 +169,9 @@ Json balance(const FilterInput& in) {
 Json bounds(const FilterInput& in) {
   std::vector<std::string> words;
   if (in.value.contains("bound_bytes"))
-    words.push_back(format_size(member(in.value, "bound_bytes")));
+    words.push_back(format_size(count_in(in.value, "bound_bytes")));
   if (in.value.contains("bound_samples"))
-    words.push_back(format_counted(member(in.value, "bound_samples"), "sample", "samples"));
+    words.push_back(format_counted(count_in(in.value, "bound_samples"), "sample", "samples"));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -197,7 +193,7 @@ Json listed(const FilterInput& in) {
 
 std::uint64_t most_in(const Json& list, const char* name) {
   std::uint64_t most = 1;
-  for (const Json& one : list) most = std::max(most, member(one, name));
+  for (const Json& one : list) most = std::max(most, count_in(one, name));
   return most;
 }
 
@@ -212,7 +208,7 @@ Json width(const FilterInput& in) { return bar_width(count_of(in.value), number_
 Json shares(const FilterInput& in) {
   Json list = in.value;
   const std::uint64_t most = most_in(list, "count");
-  for (Json& one : list) one["width"] = bar_width(member(one, "count"), most);
+  for (Json& one : list) one["width"] = bar_width(count_in(one, "count"), most);
   return list;
 }
 
@@ -230,7 +226,7 @@ Json placed(const FilterInput& in) {
       if (next < last) place["after"] = next + 1;
       const Json thumbnail = sample.value("thumbnail", Json::object());
       sample["is_scaled"] =
-          !thumbnail.empty() && member(sample, "width") > member(thumbnail, "width");
+          !thumbnail.empty() && count_in(sample, "width") > count_in(thumbnail, "width");
       ++next;
     }
   }
@@ -239,7 +235,7 @@ Json placed(const FilterInput& in) {
 
 Json class_tables(const FilterInput& in) {
   const Json& all = in.value["classes"];
-  const bool is_whole = all.size() >= member(in.value, "count");
+  const bool is_whole = all.size() >= count_in(in.value, "count");
   const std::uint64_t most = std::max<std::uint64_t>(1, samples_of(in.value, "largest"));
   Json tables = Json::array();
   const auto add = [&](std::string caption, std::size_t begin, std::size_t end) {
@@ -271,7 +267,7 @@ Json class_list(const FilterInput& in) {
   }
   const std::uint64_t listed = classes.size();
   return {{"listed", listed},
-          {"more", member(in.value, "count") - listed},
+          {"more", count_in(in.value, "count") - listed},
           {"classes", std::move(classes)}};
 }
 
@@ -343,14 +339,14 @@ Json field_table(const FilterInput& in) {
 
 Json shard_table(const FilterInput& in) {
   const Json& shards = in.value["shards"];
-  const std::uint64_t count = member(in.value, "count");
+  const std::uint64_t count = count_in(in.value, "count");
   const std::string caption = shards.size() >= count
                                   ? std::string("Every shard")
                                   : fmt::format("{} of {} shards, the first and the last",
                                                 shards.size(), format_count(count));
   return {{"caption", caption},
           {"shards", shards},
-          {"most", member(in.value["fullest"], "file_bytes")}};
+          {"most", count_in(in.value["fullest"], "file_bytes")}};
 }
 
 // ---- charts
@@ -478,7 +474,7 @@ constexpr std::pair<std::string_view, Filter> kFilters[] = {
     {"sparkline", sparkline},
     {"is_small",
      [](const FilterInput& in) -> Json {
-       return std::max(member(in.value, "width"), member(in.value, "height")) <= kSmallImage;
+       return std::max(count_in(in.value, "width"), count_in(in.value, "height")) <= kSmallImage;
      }},
     {"thumbnail", thumbnail},
     {"overlays", overlays},

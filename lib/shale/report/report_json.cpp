@@ -37,6 +37,10 @@ Json finding_json(const Finding& finding) {
 
 Json json_of(const std::vector<Finding>& findings) { return list_of(findings, finding_json); }
 
+std::uint64_t count_in(const Json& object, const char* name) {
+  return object.value(name, std::uint64_t{0});
+}
+
 void put_name(Json& json, const char* member, const std::string& name) {
   if (!name.empty()) json[member] = printable(name);
 }

@@ -31,6 +31,9 @@ struct SampledFrom {
 [[nodiscard]] Json finding_json(const Finding& finding);
 [[nodiscard]] Json json_of(const std::vector<Finding>& findings);
 
+/// A number of an object; 0 if it has no such member.
+[[nodiscard]] std::uint64_t count_in(const Json& object, const char* name);
+
 /// Sets a member to a name of the dataset; not if it is empty.
 void put_name(Json& json, const char* member, const std::string& name);
 /// Sets a member to a number that there is.

@@ -19,10 +19,6 @@ constexpr std::uint64_t kUnevenClasses = 10;
 // Below it, neighbours share their label far more often than chance would have it.
 constexpr double kSortedScore = 0.5;
 
-std::uint64_t count_in(const Json& object, const char* name) {
-  return object.value(name, std::uint64_t{0});
-}
-
 bool is_any(const Json& list, bool (*is_so)(const Json&)) {
   return std::any_of(list.begin(), list.end(), is_so);
 }

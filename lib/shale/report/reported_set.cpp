@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/path_text.hpp"
+#include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/dataset_reader.hpp"
 
 namespace shale {
 namespace {
@@ -36,16 +39,6 @@ LoaderRequest loader_request(const ReportRequest& request) {
           .generator = request.generator};
 }
 
-// The shard that a row lies in.
-std::uint64_t shard_holding(const Loader& loader, std::uint64_t row) {
-  std::uint64_t first = 0, end = loader.shard_count();
-  while (end - first > 1) {
-    const std::uint64_t middle = first + (end - first) / 2;
-    (row < loader.shard_line(middle).first_row ? end : first) = middle;
-  }
-  return first;
-}
-
 bool has_key(const Finding& finding) { return finding.sample && !finding.sample->key.empty(); }
 
 bool is_index(std::string_view file) {
@@ -58,6 +51,15 @@ std::string cause_of(const Finding& finding) {
   return fmt::format("{}\n{}\n{}", finding.file,
                      finding.offset ? std::to_string(*finding.offset) : std::string(),
                      finding.message);
+}
+
+// Neither keys nor reasons that shale writes are longer; what a forged list has may not be held.
+constexpr std::size_t kMostShownBytes = 4096;
+
+std::vector<std::string> cut_off(std::vector<std::string> fields) {
+  for (std::string& field : fields)
+    if (field.size() > kMostShownBytes) field.resize(kMostShownBytes);
+  return fields;
 }
 
 }  // namespace
@@ -111,6 +113,41 @@ std::vector<Finding> without_files_of(const std::vector<Finding>& findings,
   return rest;
 }
 
+ProvedLists::ProvedLists(ReportedSet& set) : set_(set) {
+  if (set.manifest().layout.is_of_one_file()) return;
+  const DatasetPaths paths(set.request().dataset);
+  for (const ManifestFile& file : set.manifest().files) {
+    try {
+      prove_list(paths, file, [&](std::uint64_t) { set.events().stop_if_asked(); });
+      whole_.push_back(file.name);
+    } catch (const Error& error) {
+      set.meet(finding_of_damage(error));
+      damaged_.push_back(file.name);
+    }
+  }
+}
+
+void ProvedLists::read(std::string_view list, const UseRow& use) const {
+  for (const std::string& name : whole_) {
+    if (!is_list_name(name, list)) continue;
+    try {
+      read_csv(join_path(set_.request().dataset, name),
+               [&](std::uint64_t row, const std::vector<std::string>& fields) {
+                 if (row % 4096 == 0) set_.events().stop_if_asked();
+                 if (row > 1 && fields.size() >= 2) use(cut_off(fields));
+               });
+    } catch (const Error& error) {
+      set_.meet(finding_of_damage(error));
+    }
+  }
+}
+
+std::string ProvedLists::first_of(std::string_view list) const {
+  for (const std::string& name : whole_)
+    if (is_list_name(name, list)) return name;
+  return {};
+}
+
 Finding finding_of_damage(const Error& error) {
   if (error.code() != Code::damaged && error.code() != Code::not_found &&
       error.code() != Code::bad_content && error.code() != Code::schema)
@@ -138,7 +175,7 @@ FoundRows find_rows(const Loader& loader, std::span<const std::uint64_t> rows) {
   };
   if (rows.empty() || !add(rows)) return found;
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    const ShardLine& line = loader.shard_line(shard_holding(loader, rows[begin]));
+    const ShardLine& line = loader.shard_line(loader.shard_of(rows[begin]));
     while (end < rows.size() && rows[end] - line.first_row < line.samples) ++end;
     if (end - begin > 1 && !add(rows.subspan(begin, end - begin))) continue;
     std::size_t failures = 0;
@@ -152,32 +189,24 @@ FoundRows find_rows(const Loader& loader, std::span<const std::uint64_t> rows) {
   return found;
 }
 
-ReadValues read_values(const Loader& loader, std::span<const WantedValue> wanted) {
+ReadValues read_values(const Loader& loader, std::span<const Fetch> wanted) {
   ReadValues read;
   read.values.resize(wanted.size());
-  const auto place_of = [](const WantedValue& value) {
-    return value.element ? *value.element
-           : value.field ? value.sample->place.cells[*value.field].place
-                         : value.sample->place.key;
-  };
   std::uint64_t bytes = 0;
-  for (const WantedValue& value : wanted) {
-    const FieldPlace place = place_of(value);
-    bytes += place.offset == kMissing ? 0 : place.length;
-  }
+  for (const Fetch& value : wanted)
+    bytes += value.place().offset == kMissing ? 0 : value.place().length;
   read.memory.resize(bytes);
   std::vector<Fetch> fetches;
   std::vector<std::size_t> numbers;
   fetches.reserve(wanted.size());
-  std::uint64_t at = 0;
+  std::span<std::byte> left = read.memory;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const FieldPlace place = place_of(wanted[i]);
+    const FieldPlace& place = wanted[i].place();
     read.values[i].is_missing = place.offset == kMissing;
     if (place.offset == kMissing || place.length == 0) continue;
-    const std::span<std::byte> into = std::span(read.memory).subspan(at, place.length);
-    at += place.length;
-    read.values[i].bytes = into;
-    fetches.push_back({wanted[i].sample, wanted[i].field, into, wanted[i].element});
+    Fetch& fetch = fetches.emplace_back(wanted[i]);
+    read.values[i].bytes = fetch.into = left.first(place.length);
+    left = left.subspan(place.length);
     numbers.push_back(i);
   }
   try {

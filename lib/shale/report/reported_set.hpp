@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -77,6 +79,28 @@ class ReportedSet {
   std::map<std::string, std::size_t> told_;  // cause -> its number in met_
 };
 
+/// The lists beside the shards (skipped.csv, ignored.csv, images.csv, duplicates.csv), of which
+/// only those are read that are what the manifest says. The others are damage that is met, and
+/// known by name.
+class ProvedLists {
+ public:
+  /// Reads all of them, for their hashes. Errors: same as finding_of_damage.
+  explicit ProvedLists(ReportedSet& set);
+
+  /// Rows of the whole lists of this name, one list after the other, without their headers: two
+  /// fields at least. Errors: same as finding_of_damage.
+  using UseRow = std::function<void(const std::vector<std::string>& fields)>;
+  void read(std::string_view list, const UseRow& use) const;
+  /// The first whole list of this name; empty: there is none.
+  [[nodiscard]] std::string first_of(std::string_view list) const;
+  /// Lists that are not what the manifest says.
+  [[nodiscard]] const std::vector<std::string>& damaged() const { return damaged_; }
+
+ private:
+  ReportedSet& set_;
+  std::vector<std::string> whole_, damaged_;
+};
+
 /// Those findings that are about no file that the others are about.
 [[nodiscard]] std::vector<Finding> without_files_of(const std::vector<Finding>& findings,
                                                     const std::vector<Finding>& others);
@@ -94,12 +118,6 @@ struct FoundRows {
 /// Thread-safe. Errors: same as finding_of_damage.
 [[nodiscard]] FoundRows find_rows(const Loader& loader, std::span<const std::uint64_t> rows);
 
-/// A value that is wanted: a field, the key (no field), or an element of a list.
-struct WantedValue {
-  const LocatedSample* sample = nullptr;
-  std::optional<std::size_t> field;
-  std::optional<FieldPlace> element = {};
-};
 struct ReadValue {
   Bytes bytes;
   bool is_missing = false;  ///< the sample has no such value
@@ -109,8 +127,8 @@ struct ReadValues {
   std::vector<std::byte> memory;
   std::vector<ReadValue> values;  ///< as they were wanted
 };
-/// Reads them together, and one by one where something of it is damaged. Memory: all of them.
-/// Thread-safe. Errors: same as finding_of_damage.
-[[nodiscard]] ReadValues read_values(const Loader& loader, std::span<const WantedValue> wanted);
+/// Reads them together, into memory of its own, and one by one where something of it is damaged.
+/// Memory: all of them. Thread-safe. Errors: same as finding_of_damage.
+[[nodiscard]] ReadValues read_values(const Loader& loader, std::span<const Fetch> wanted);
 
 }  // namespace shale

@@ -93,7 +93,7 @@ class Reading {
     }
     if (bytes_ + place.length > kReadTogether || wanted_.size() == kMostTogether) read();
     ++of_field.looked_at;
-    wanted_.push_back({&sample, field.field});
+    wanted_.push_back({&sample, field.field, {}});
     fields_.push_back(&field);
     bytes_ += place.length;
   }
@@ -139,8 +139,8 @@ class Reading {
   }
 
   // `known`: what the first walk found, for the second.
-  void take_numbers(SampleSurvey::OfNumbers& into, const SampleSurvey::OfNumbers* known,
-                    NumberKind kind, Bytes bytes) const {
+  void take_numbers(NumberSummary& into, const NumberSummary* known, NumberKind kind,
+                    Bytes bytes) const {
     if (!plan_.counts_bars) return into.numbers.count(kind, bytes);
     if (into.bins.is_empty()) into.bins = known->bins.emptied();
     count_into(into.bins, kind, bytes);
@@ -154,7 +154,7 @@ class Reading {
   const SurveyPlan& plan_;
   SurveyPart& part_;
   const SampleSurvey& known_;
-  std::vector<WantedValue> wanted_;
+  std::vector<Fetch> wanted_;
   std::vector<const SurveyPlan::OfField*> fields_;
   std::uint64_t bytes_ = 0;
 };
@@ -198,12 +198,6 @@ void merge(SampleSurvey& into, SampleSurvey part) {
   into.odd_images += part.odd_images;
   for (const std::uint64_t row : part.odd) note(into.odd, row);
   for (const std::uint64_t row : part.damaged) note(into.damaged, row);
-}
-
-void begin_bins(SampleSurvey::OfNumbers& of_numbers, NumberKind kind) {
-  const NumberCounts& numbers = of_numbers.numbers;
-  if (numbers.finite_count() > 0)
-    of_numbers.bins = WidthBins(numbers.minimum(), numbers.maximum(), is_whole(kind));
 }
 
 // As many as asked for, or as many as very many fields leave room for.
@@ -262,9 +256,9 @@ SampleSurvey survey_samples(ReportedSet& set, const SampleRows& sample,
   if (plan.fields.empty()) return survey;
   for (const SurveyPlan::OfField& field : plan.fields) {
     SampleSurvey::OfField& of_field = survey.fields[field.field];
-    begin_bins(of_field, field.kind);
+    of_field.begin_bins(is_whole(field.kind));
     for (std::size_t i = 0; i < of_field.columns.size(); ++i)
-      begin_bins(of_field.columns[i], field.columns[i].kind);
+      of_field.columns[i].begin_bins(is_whole(field.columns[i].kind));
   }
   plan.counts_bars = true;
   SampleSurvey again = walk(set, sample, plan, survey);

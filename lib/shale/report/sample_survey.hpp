@@ -10,16 +10,25 @@
 
 namespace shale {
 
+/// What the numbers of a field are, and how they spread: a second walk, which knows the range,
+/// counts the bars.
+struct NumberSummary {
+  NumberCounts numbers = {};
+  WidthBins bins = {};
+
+  /// Between the two walks.
+  void begin_bins(bool are_whole) {
+    if (numbers.finite_count() > 0)
+      bins = WidthBins(numbers.minimum(), numbers.maximum(), are_whole);
+  }
+};
+
 /// What the payload of the drawn samples is: arrays as numbers, images by their headers.
 struct SampleSurvey {
-  struct OfNumbers {
-    NumberCounts numbers = {};
-    WidthBins bins = {};
-  };
-  struct OfField : OfNumbers {
-    std::uint64_t looked_at = 0;     ///< samples
-    std::uint64_t too_large = 0;     ///< values that were not read
-    std::vector<OfNumbers> columns;  ///< of a structured type, as columns_of() has them
+  struct OfField : NumberSummary {
+    std::uint64_t looked_at = 0;         ///< samples
+    std::uint64_t too_large = 0;         ///< values that were not read
+    std::vector<NumberSummary> columns;  ///< of a structured type, as columns_of() has them
   };
   std::vector<OfField> fields;
   ImageReport images;                       ///< of the fields of images; without duplicates
