@@ -71,33 +71,28 @@ class StepWords {
                 arguments);
   }
   std::uint32_t side(std::uint32_t least) {
-    std::int64_t number = 0;
-    if (nb::try_cast(at(next_), number) && number >= least && number <= kMostSide) {
-      ++next_;
-      return static_cast<std::uint32_t>(number);
-    }
-    throw Error(Code::usage, "step '{}': argument {} is to be an integer from {} to {}", name_,
-                next_, least, kMostSide);
+    const auto number =
+        next<std::int64_t>([&](std::int64_t side) { return side >= least && side <= kMostSide; },
+                           fmt::format("an integer from {} to {}", least, kMostSide));
+    return static_cast<std::uint32_t>(number);
   }
   double fraction(double least, double most) {
-    double number = 0;
-    if (nb::try_cast(at(next_), number) && number >= least && number <= most) {
-      ++next_;
-      return number;
-    }
-    throw Error(Code::usage, "step '{}': argument {} is to be a number from {} to {}", name_, next_,
-                least, most);
+    return next<double>([&](double number) { return number >= least && number <= most; },
+                        fmt::format("a number from {} to {}", least, most));
   }
   bool flag() {
-    bool flag = false;
-    if (nb::try_cast(at(next_), flag)) {
-      ++next_;
-      return flag;
-    }
-    throw Error(Code::usage, "step '{}': argument {} is to be a bool", name_, next_);
+    return next<bool>([](bool) { return true; }, "a bool");
   }
 
  private:
+  template <class Value, class Fits>
+  Value next(Fits fits, std::string_view expected) {
+    Value value{};
+    if (!nb::try_cast(at(next_), value) || !fits(value))
+      throw Error(Code::usage, "step '{}': argument {} is to be {}", name_, next_, expected);
+    ++next_;
+    return value;
+  }
   [[nodiscard]] nb::handle at(std::size_t i) const {
     return PyTuple_GetItem(step_.ptr(), static_cast<Py_ssize_t>(i));
   }
@@ -107,58 +102,46 @@ class StepWords {
   std::size_t next_ = 1;
 };
 
-RandomResizedCrop random_resized_crop_of(StepWords& words) {
-  words.expect(6);
-  RandomResizedCrop step;
-  step.width = words.side(1);
-  step.height = words.side(1);
-  step.scale_low = words.fraction(0, kMostRatio);
-  step.scale_high = words.fraction(0, kMostRatio);
-  step.ratio_low = words.fraction(1 / kMostRatio, kMostRatio);
-  step.ratio_high = words.fraction(1 / kMostRatio, kMostRatio);
-  if (step.scale_low <= step.scale_high && step.ratio_low <= step.ratio_high) return step;
-  throw Error(Code::usage, "step '{}': a range that ends before it begins", words.name());
-}
-
-ResizeShorter resize_shorter_of(StepWords& words) {
-  words.expect(2);
-  ResizeShorter step;
-  step.shorter = words.side(0);
-  step.longest = words.side(0);
-  if (step.shorter > 0 || step.longest > 0) return step;
-  throw Error(Code::usage, "step '{}' without a size", words.name());
-}
-
-RandomCrop random_crop_of(StepWords& words) {
-  words.expect(7);
-  RandomCrop step;
-  step.width = words.side(1);
-  step.height = words.side(1);
-  step.left = words.side(0);
-  step.top = words.side(0);
-  step.right = words.side(0);
-  step.bottom = words.side(0);
-  step.pads_if_needed = words.flag();
-  return step;
-}
-
 ViewStep step_of(nb::handle object) {
   StepWords words(object);
-  if (words.name() == "random_resized_crop") return random_resized_crop_of(words);
-  if (words.name() == "resize_shorter") return resize_shorter_of(words);
-  if (words.name() == "random_crop") return random_crop_of(words);
-  if (words.name() == "flip") {
-    words.expect(2);
-    RandomFlip step;
-    step.is_horizontal = words.flag();
-    step.probability = words.fraction(0, 1);
-    return step;
+  const std::string& name = words.name();
+  // Arguments are read in the order of the members.
+  if (name == "random_resized_crop") {
+    words.expect(6);
+    const RandomResizedCrop step{.width = words.side(1),
+                                 .height = words.side(1),
+                                 .scale_low = words.fraction(0, kMostRatio),
+                                 .scale_high = words.fraction(0, kMostRatio),
+                                 .ratio_low = words.fraction(1 / kMostRatio, kMostRatio),
+                                 .ratio_high = words.fraction(1 / kMostRatio, kMostRatio)};
+    if (step.scale_low <= step.scale_high && step.ratio_low <= step.ratio_high) return step;
+    throw Error(Code::usage, "step '{}': a range that ends before it begins", name);
   }
-  if (words.name() != "resize" && words.name() != "center_crop")
-    throw Error(Code::usage, "unknown step '{}'", printable(words.name()));
+  if (name == "random_crop") {
+    words.expect(7);
+    return RandomCrop{.width = words.side(1),
+                      .height = words.side(1),
+                      .left = words.side(0),
+                      .top = words.side(0),
+                      .right = words.side(0),
+                      .bottom = words.side(0),
+                      .pads_if_needed = words.flag()};
+  }
+  if (name == "resize_shorter") {
+    words.expect(2);
+    const ResizeShorter step{.shorter = words.side(0), .longest = words.side(0)};
+    if (step.shorter > 0 || step.longest > 0) return step;
+    throw Error(Code::usage, "step '{}' without a size", name);
+  }
+  if (name == "flip") {
+    words.expect(2);
+    return RandomFlip{.is_horizontal = words.flag(), .probability = words.fraction(0, 1)};
+  }
+  if (name != "resize" && name != "center_crop")
+    throw Error(Code::usage, "unknown step '{}'", printable(name));
   words.expect(2);
   const std::uint32_t width = words.side(1), height = words.side(1);
-  if (words.name() == "resize") return ResizeExactly{.width = width, .height = height};
+  if (name == "resize") return ResizeExactly{.width = width, .height = height};
   return CenterCrop{.width = width, .height = height};
 }
 
