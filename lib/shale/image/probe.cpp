@@ -11,17 +11,6 @@
 namespace shale {
 namespace {
 
-struct Suffix {
-  std::string_view text;
-  ImageType type;
-};
-constexpr Suffix kSuffixes[] = {
-    {".jpg", ImageType::jpeg},  {".jpeg", ImageType::jpeg}, {".jpe", ImageType::jpeg},
-    {".jfif", ImageType::jpeg}, {".png", ImageType::png},   {".gif", ImageType::gif},
-    {".bmp", ImageType::bmp},   {".dib", ImageType::bmp},   {".ppm", ImageType::pnm},
-    {".pgm", ImageType::pnm},   {".pbm", ImageType::pnm},   {".pnm", ImageType::pnm},
-    {".tif", ImageType::tiff},  {".tiff", ImageType::tiff}, {".webp", ImageType::webp},
-};
 constexpr std::string_view kFolderSuffixes[] = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                                 ".pgm", ".tif",  ".tiff", ".webp"};
 
@@ -53,42 +42,39 @@ bool begins_tiff(const HeaderView& view) {
          view.holds(0, "MM\0+"sv);
 }
 
-ImageType type_of(const HeaderView& view) {
-  if (view.holds(0, "\xFF\xD8\xFF")) return ImageType::jpeg;
-  if (view.holds(0, "\x89PNG\r\n\x1A\n")) return ImageType::png;
-  if (view.holds(0, "GIF87a") || view.holds(0, "GIF89a")) return ImageType::gif;
-  if (view.holds(0, "RIFF") && view.holds(8, "WEBP")) return ImageType::webp;
-  if (begins_tiff(view)) return ImageType::tiff;
-  if (begins_bmp(view)) return ImageType::bmp;
-  if (begins_pnm(view)) return ImageType::pnm;
-  return ImageType::unknown;
+bool begins_gif(const HeaderView& view) {
+  return view.holds(0, "GIF87a") || view.holds(0, "GIF89a");
 }
 
-HeaderFacts read_header(Bytes bytes, ImageType type) {
-  switch (type) {
-    case ImageType::jpeg:
-      return read_jpeg_header(bytes);
-    case ImageType::png:
-      return read_png_header(bytes);
-    case ImageType::gif:
-      return read_gif_header(bytes);
-    case ImageType::bmp:
-      return read_bmp_header(bytes);
-    case ImageType::pnm:
-      return read_pnm_header(bytes);
-    case ImageType::tiff:
-      return read_tiff_header(bytes);
-    case ImageType::webp:
-      return read_webp_header(bytes);
-    case ImageType::unknown:
-      break;
-  }
-  HeaderFacts facts;
-  facts.info.fault =
-      bytes.empty() ? ImageFault{ImageFaultCode::empty, "is empty"}
-                    : ImageFault{ImageFaultCode::unknown_type, "is not an image of a known type"};
-  return facts;
-}
+// A type of images: its name, the suffixes of its files, how they begin, and what reads them.
+struct Kind {
+  ImageType type;
+  std::string_view name;
+  std::array<std::string_view, 4> suffixes;
+  bool (*begins)(const HeaderView& view);
+  HeaderFacts (*read_header)(Bytes bytes);
+};
+constexpr Kind kKinds[] = {
+    {ImageType::jpeg,
+     "jpeg",
+     {".jpg", ".jpeg", ".jpe", ".jfif"},
+     [](const HeaderView& view) { return view.holds(0, "\xFF\xD8\xFF"); },
+     read_jpeg_header},
+    {ImageType::png,
+     "png",
+     {".png"},
+     [](const HeaderView& view) { return view.holds(0, "\x89PNG\r\n\x1A\n"); },
+     read_png_header},
+    {ImageType::gif, "gif", {".gif"}, begins_gif, read_gif_header},
+    {ImageType::webp,
+     "webp",
+     {".webp"},
+     [](const HeaderView& view) { return view.holds(0, "RIFF") && view.holds(8, "WEBP"); },
+     read_webp_header},
+    {ImageType::tiff, "tiff", {".tif", ".tiff"}, begins_tiff, read_tiff_header},
+    {ImageType::bmp, "bmp", {".bmp", ".dib"}, begins_bmp, read_bmp_header},
+    {ImageType::pnm, "pnm", {".ppm", ".pgm", ".pbm", ".pnm"}, begins_pnm, read_pnm_header},
+};
 
 std::vector<std::string_view> oddities(const HeaderFacts& facts, bool is_wrong_suffix) {
   const ImageInfo& info = facts.info;
@@ -117,9 +103,8 @@ std::vector<std::string_view> oddities(const HeaderFacts& facts, bool is_wrong_s
 }  // namespace
 
 std::string_view name_of(ImageType type) {
-  constexpr std::string_view kNames[] = {"unknown", "jpeg", "png",  "gif",
-                                         "bmp",     "pnm",  "tiff", "webp"};
-  return kNames[static_cast<std::size_t>(type)];
+  const auto* const kind = std::ranges::find(kKinds, type, &Kind::type);
+  return kind == std::end(kKinds) ? "unknown" : kind->name;
 }
 
 std::string_view name_of(ImageFaultCode code) {
@@ -135,18 +120,27 @@ bool has_image_suffix(std::string_view name) {
 }
 
 bool suffix_fits(std::string_view name, ImageType type) {
-  for (const Suffix& suffix : kSuffixes) {
-    if (ends_with(name, suffix.text)) return suffix.type == type;
+  for (const Kind& kind : kKinds) {
+    for (const std::string_view suffix : kind.suffixes)
+      if (!suffix.empty() && ends_with(name, suffix)) return kind.type == type;
   }
   return true;
 }
 
 ImageInfo probe_image(Bytes bytes, std::string_view name) {
-  const ImageType type = type_of(HeaderView(bytes));
-  HeaderFacts facts = read_header(bytes, type);
-  facts.info.type = type;
-  facts.info.odd = oddities(facts, type != ImageType::unknown && !suffix_fits(name, type));
-  return std::move(facts.info);
+  const HeaderView view(bytes);
+  for (const Kind& kind : kKinds) {
+    if (!kind.begins(view)) continue;
+    HeaderFacts facts = kind.read_header(bytes);
+    facts.info.type = kind.type;
+    facts.info.odd = oddities(facts, !suffix_fits(name, kind.type));
+    return std::move(facts.info);
+  }
+  ImageInfo info;
+  info.fault = bytes.empty()
+                   ? ImageFault{ImageFaultCode::empty, "is empty"}
+                   : ImageFault{ImageFaultCode::unknown_type, "is not an image of a known type"};
+  return info;
 }
 
 ImageFault truncated_file(std::uint64_t found_bytes, std::uint64_t expected_bytes) {

@@ -315,7 +315,7 @@ void Loader::locate_in_shard(std::span<LocatedSample* const> samples,
   if (extents.size() == 1) {
     read_extent(extents[0]);
   } else {
-    const LoaderState::ReadLease context(open);
+    const LoaderState::ReadLease context = open.take_context();
     read_extents(extents, context->reader, context->arena);
   }
   if (!open.keeps_index_cached()) drop_cache(extents);

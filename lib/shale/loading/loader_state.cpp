@@ -140,12 +140,12 @@ void LoaderState::read_open(std::span<const Extent> extents, bool is_direct) {
   const bool is_proved =
       std::ranges::any_of(extents, [](const Extent& extent) { return !extent.blocks.empty(); });
   if (is_proved) {
-    const ReadLease context(*this);
+    const ReadLease context = take_context();
     read_proved(extents, context->reader, context->arena);
   } else if (extents.size() == 1 && !is_direct) {
     read_extent(extents[0]);
   } else {
-    const ReadLease context(*this);
+    const ReadLease context = take_context();
     if (is_direct) {
       read_extents_direct(extents, context->reader, context->arena);
     } else {
@@ -410,7 +410,7 @@ void LoaderState::track_descriptor(const InputFile& file, bool is_open) {
   }
 }
 
-std::unique_ptr<LoaderState::ReadContext> LoaderState::take_context() {
+LoaderState::ReadLease LoaderState::take_context() {
   std::unique_ptr<ReadContext> context;
   {
     std::unique_lock lock(mutex_);
@@ -429,10 +429,11 @@ std::unique_ptr<LoaderState::ReadContext> LoaderState::take_context() {
     put_back(nullptr);
     throw;
   }
-  return context;
+  return {context.release(), PutBack{this}};
 }
 
-void LoaderState::put_back(std::unique_ptr<ReadContext> context) {
+void LoaderState::put_back(ReadContext* given_back) {
+  std::unique_ptr<ReadContext> context(given_back);
   // After an error its reads may still be in flight.
   if (std::uncaught_exceptions() > 0) context.reset();
   const std::lock_guard lock(mutex_);

@@ -93,19 +93,12 @@ class LoaderState {
     BatchReader reader;
     AlignedBuffer arena;  ///< for reads past the page cache
   };
-  class ReadLease {
-   public:
-    explicit ReadLease(LoaderState& state) : state_(state), context_(state.take_context()) {}
-    ~ReadLease() { state_.put_back(std::move(context_)); }
-    ReadLease(const ReadLease&) = delete;
-    ReadLease& operator=(const ReadLease&) = delete;
-
-    ReadContext* operator->() const { return context_.get(); }
-
-   private:
-    LoaderState& state_;
-    std::unique_ptr<ReadContext> context_;
+  struct PutBack {
+    LoaderState* state;
+    void operator()(ReadContext* context) const { state->put_back(context); }
   };
+  using ReadLease = std::unique_ptr<ReadContext, PutBack>;
+  [[nodiscard]] ReadLease take_context();
 
  private:
   struct Entry {
@@ -125,8 +118,7 @@ class LoaderState {
   [[nodiscard]] std::optional<ManifestOutline> outline_appended_to(const InputFile& manifest) const;
   [[nodiscard]] std::optional<Error> change_of(const std::string& opened);
   [[nodiscard]] std::optional<Error> change_of_listed(std::uint64_t number, const InputFile& file);
-  [[nodiscard]] std::unique_ptr<ReadContext> take_context();
-  void put_back(std::unique_ptr<ReadContext> context);
+  void put_back(ReadContext* context);
   void track_descriptors(const OpenShard& shard, bool are_open);
   void track_descriptor(const InputFile& file, bool is_open);
 

@@ -30,23 +30,14 @@ struct Kernel {
   std::int64_t support;  // pieces; beyond them it is 0
   KernelPiece pieces[kMostPieces];
 };
-constexpr Kernel kSmooth = {3, {{16, -28, 0, 12}, {-7, 36, -59, 30}, {1, -8, 21, -18}}};
-constexpr Kernel kTriangle = {1, {{0, 0, -12, 12}}};
-constexpr Kernel kCubic = {2, {{18, -30, 0, 12}, {-6, 30, -48, 24}}};
-constexpr Kernel kNearest = {0, {}};
+// In the order of FilterKernel; `nearest` has none.
+constexpr Kernel kKernels[] = {{3, {{16, -28, 0, 12}, {-7, 36, -59, 30}, {1, -8, 21, -18}}},
+                               {1, {{0, 0, -12, 12}}},
+                               {2, {{18, -30, 0, 12}, {-6, 30, -48, 24}}},
+                               {0, {}}};
 
 const Kernel& kernel_of(const FilterAxis& axis) {
-  switch (axis.kernel) {
-    case FilterKernel::triangle:
-      return kTriangle;
-    case FilterKernel::cubic:
-      return kCubic;
-    case FilterKernel::nearest:
-      return kNearest;
-    case FilterKernel::smooth:
-      break;
-  }
-  return kSmooth;
+  return kKernels[static_cast<std::size_t>(axis.kernel)];
 }
 
 // 12 k(t) with 28 fractional bits. t^3 * a has at most 48 + 4 + 5 bits.
