@@ -36,7 +36,6 @@ COVERED_BY = {
     "io/archive_file": ("tests/faults/test_archives.py", "test_an_archive_that_changes_under_the_run"),
     "archives/archive_tree": ("tests/faults/test_archives.py", "test_every_option_of_a_folder"),
     "folders/file_tree": ("tests/unit/folders/test_folder_source.cpp", "folder source: classes come bytewise"),
-    "archives/member_table": ("tests/faults/test_archives.py", "test_the_last_member_of_a_name_counts"),
     "io/unpacked_stream": ("tests/faults/test_streams.py", "test_every_way_in"),
     "archives/stream_members": ("tests/unit/archives/test_tar_stream.cpp", "tar stream: only the folder that is named is read"),
     "archives/stream_path": ("tests/unit/archives/test_tar_stream.cpp", "tar stream: paths lead to streams or elsewhere"),

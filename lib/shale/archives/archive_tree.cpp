@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "shale/archives/member_table.hpp"
 #include "shale/archives/tar_members.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"

@@ -8,9 +8,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/labels/natural_order.hpp"
 
-// `rows_` has for each place the label, and 0, or 1 if the label is not one
-// that this file may have, which is an error when a file has it.
-
 namespace shale {
 namespace {
 
@@ -39,7 +36,9 @@ std::string_view folder_of_member(std::string_view path) {
 std::string_view name_of_member(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // What it is looked up by.
-std::string text_of_place(const LabelPlace& place) { return place.folder + '/' + place.name; }
+Hash128 hash_of_place(const LabelPlace& place) {
+  return xxh3_128(as_bytes(place.folder + '/' + place.name));
+}
 
 // Nullopt: labels are numbers.
 std::optional<ClassTable> table_of(const FolderRequest& request, const LabelList& labels) {
@@ -74,8 +73,7 @@ void StreamLabels::index_rows() {
       digest.update(as_bytes(*text));
     }
     const std::optional<std::int64_t> label = label_if_any(of_row, *row);
-    rows_.add(text_of_place(row->place), static_cast<std::uint64_t>(label.value_or(0)),
-              label ? 0 : 1);
+    rows_.add({hash_of_place(row->place), label.value_or(0), !label});
   }
   labels_.rewind();
   rows_.finish(request_.stop_if_asked);
@@ -126,10 +124,11 @@ LabelPlace StreamLabels::place_of(std::string_view folder, std::string_view name
 }
 
 std::optional<std::int64_t> StreamLabels::find(const LabelPlace& place) {
-  const std::vector<HashedRows::Numbers> rows = rows_.find(text_of_place(place));
-  if (rows.empty()) return std::nullopt;
-  const auto [label, is_wrong] = rows.front();
-  return is_wrong == 0 ? static_cast<std::int64_t>(label) : label_in_list(place);
+  const Hash128 hash = hash_of_place(place);
+  std::uint64_t at = rows_.find(hash);
+  const std::optional<LabelOfPlace> row = rows_.next(at);
+  if (!row || row->place != hash) return std::nullopt;
+  return row->is_wrong ? label_in_list(place) : row->label;
 }
 
 // Throws the error of a row whose label cannot be.

@@ -5,17 +5,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "shale/base/checksum.hpp"
 #include "shale/folders/folder_request.hpp"
 #include "shale/folders/label_join.hpp"
 #include "shale/folders/sought_files.hpp"
+#include "shale/io/searchable_table.hpp"
 #include "shale/labels/class_table.hpp"
-#include "shale/labels/hashed_rows.hpp"
 #include "shale/labels/label_list.hpp"
 
 namespace shale {
+
+/// The label of a row, by the hash of the place that it names.
+struct LabelOfPlace {
+  Hash128 place;
+  std::int64_t label = 0;
+  bool is_wrong = false;  ///< no file may have it, which is an error when one does
+  static auto columns(auto& row) { return std::tie(row.place, row.label, row.is_wrong); }
+};
 
 /// The labels of the files of a stream: the rows of a labels file, looked up as the files come. Who
 /// has no row, and which rows have no file, is as for a folder of these files. Memory: a share of
@@ -51,7 +60,7 @@ class StreamLabels {
   const SoughtFiles& sought_;
   LabelList labels_;
   std::optional<ClassTable> table_;
-  HashedRows rows_;
+  SearchableTable<LabelOfPlace> rows_;
   FoundFiles found_;
   Hash128 digest_;
 };

@@ -4,13 +4,43 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
-#include "shale/archives/member_table.hpp"
 #include "shale/base/error.hpp"
 #include "shale/io/archive_file.hpp"
+#include "shale/io/searchable_table.hpp"
 
 namespace shale {
+
+/// What an archive holds under a path.
+enum class MemberType : std::uint8_t {
+  file,
+  folder,
+  archive,  ///< an archive in the archive: a folder of what is in it
+  hard_link,
+  symbolic_link,
+  special,
+};
+
+/// One member of an archive. A path here is its components with NUL between them: sorted bytewise,
+/// what lies in a folder then comes right behind it.
+struct Member {
+  std::string path;
+  /// Which of several with one path it is: the later ones replace those before.
+  std::uint64_t number = 0;
+  MemberType type = MemberType::file;
+  bool is_inner = false;                ///< of an archive in the archive
+  std::uint64_t offset = 0, bytes = 0;  ///< of its data in the archive's file
+  std::string target;                   ///< of a link, as stored in the archive
+
+  static auto columns(auto& row) {
+    return std::tie(row.path, row.number, row.type, row.is_inner, row.offset, row.bytes,
+                    row.target);
+  }
+};
+
+using MemberTable = SearchableTable<Member>;
 
 /// A name of a tar archive as a path of a MemberTable: empty and "." components are left out, so
 /// that "" is the root. Errors: Code::bad_content for one that leads out of the archive, "../x" and

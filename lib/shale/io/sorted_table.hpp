@@ -19,13 +19,33 @@ namespace shale {
 /// A row says in columns(), which ties members of it, what it is stored as. Rows are sorted by
 /// their columns, from the first one on: numbers (not those below 0) by value, hashes and strings
 /// bytewise. A column is a number, a Hash128, another such row, or a string, which is read
-/// as a std::string or as a view into the table. Only the last column of all may hold NUL.
+/// as a std::string or as a view into the table. A view holds no NUL, unless it is the last column.
 template <class Row>
 concept StoredRow = requires(Row& row) {
   Row::columns(row);
 };
 
 namespace stored_row {
+
+// Any bytes in an order that what follows cannot change: NUL as NUL 1, the end as NUL NUL.
+inline void append_any(std::string& into, std::string_view value) {
+  for (std::size_t nul = value.find('\0'); nul != std::string_view::npos; nul = value.find('\0')) {
+    into.append(value.substr(0, nul + 1)) += '\1';
+    value.remove_prefix(nul + 1);
+  }
+  into.append(value).append(2, '\0');
+}
+
+[[nodiscard]] inline std::string take_any(std::string_view& from) {
+  std::string value;
+  for (bool is_end = false; !is_end;) {
+    const std::size_t nul = from.find('\0');
+    is_end = from[nul + 1] == '\0';
+    value.append(from.substr(0, nul + (is_end ? 0 : 1)));
+    from.remove_prefix(nul + 2);
+  }
+  return value;
+}
 
 template <class Column>
 void append(std::string& into, const Column& value, bool is_last) {
@@ -39,11 +59,16 @@ void append(std::string& into, const Column& value, bool is_last) {
   } else if constexpr (std::same_as<Column, Hash128>) {
     append_big_endian(into, value.high);
     append_big_endian(into, value.low);
-  } else if constexpr (std::is_integral_v<Column> || std::is_enum_v<Column>) {
+  } else if constexpr (std::is_enum_v<Column>) {
+    append_big_endian(into, static_cast<std::underlying_type_t<Column>>(value));
+  } else if constexpr (std::is_integral_v<Column>) {
     append_big_endian(into, value);
-  } else {
+  } else if (is_last) {
     into.append(value);
-    if (!is_last) into += '\0';
+  } else if constexpr (std::same_as<Column, std::string>) {
+    append_any(into, value);
+  } else {
+    into.append(value) += '\0';
   }
 }
 
@@ -67,10 +92,15 @@ void take(std::string_view& from, Column& value, bool is_last) {
     value.low = take_number(from, sizeof(value.low));
   } else if constexpr (std::is_integral_v<Column> || std::is_enum_v<Column>) {
     value = static_cast<Column>(take_number(from, sizeof(Column)));
+  } else if (is_last) {
+    value = from;
+    from = {};
+  } else if constexpr (std::same_as<Column, std::string>) {
+    value = take_any(from);
   } else {
-    const std::size_t end = is_last ? from.size() : from.find('\0');
+    const std::size_t end = from.find('\0');
     value = from.substr(0, end);
-    from.remove_prefix(is_last ? end : end + 1);
+    from.remove_prefix(end + 1);
   }
 }
 

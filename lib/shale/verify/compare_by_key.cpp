@@ -13,20 +13,13 @@
 #include "shale/base/printable.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/transform.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/open_shards.hpp"
 #include "shale/sources/transformed_source.hpp"
-
-// An entry of either list: the key, so that entries sort by it whatever follows (NUL is written
-// NUL 1, the end NUL NUL); u64 place, big-endian: the row in the dataset, or one of those below;
-// i64 label; then, of a sample that was read, its hash (16 bytes); of each field u64 length, u32
-// crc32c, u32 number of elements, or the 8 bytes of its number; of each element of its lists, if
-// they are not too many, u64 length and u32 crc32c. Of one of the dataset that could not be read:
-// nothing; of one of the source: why.
 
 namespace shale {
 namespace {
@@ -37,46 +30,18 @@ constexpr std::uint64_t kUnmade = ~std::uint64_t{0} - 1;   // image work makes n
 constexpr std::uint64_t kSkipped = ~std::uint64_t{0};      // it is in skipped.csv
 constexpr std::size_t kMostListedElements = 4096;
 
-struct ComparedEntry {
-  std::string sort_key;  // with its end
-  std::uint64_t place = 0;
+// A row of either list. `measure`: of a sample that was read its hash (16 bytes), then of each
+// field u64 length, u32 crc32c, u32 number of elements, or the 8 bytes of its number; of each
+// element of its lists, if they are not too many, u64 length and u32 crc32c. Of one of the dataset
+// that could not be read: nothing; of one of the source: why.
+struct ComparedRow {
+  std::string key;
+  std::uint64_t place = 0;  // the row in the dataset, or one of those above
   std::int64_t label = 0;
-  std::string measure;
-
-  [[nodiscard]] std::string key() const {
-    std::string key;
-    for (std::size_t i = 0; i + 2 < sort_key.size(); ++i) {
-      key += sort_key[i];
-      if (sort_key[i] == '\0') ++i;
-    }
-    return key;
-  }
+  std::string measure = {};
+  static auto columns(auto& row) { return std::tie(row.key, row.place, row.label, row.measure); }
 };
-
-std::string entry_of(std::string_view key, std::uint64_t place, std::int64_t label,
-                     std::string_view measure) {
-  std::string entry;
-  for (const char c : key) {
-    entry += c;
-    if (c == '\0') entry += '\1';
-  }
-  entry.append(2, '\0');
-  append_big_endian(entry, place);
-  return entry.append(as_text(bytes_of(label))).append(measure);
-}
-
-std::optional<ComparedEntry> next_entry(ExternalSorter& list) {
-  const std::optional<std::string_view> text = list.next();
-  if (!text) return std::nullopt;
-  // The end of the key is the first NUL that is not followed by 1.
-  std::size_t end = text->find('\0');
-  while ((*text)[end + 1] != '\0') end = text->find('\0', end + 2);
-  end += 2;
-  return ComparedEntry{.sort_key = std::string(text->substr(0, end)),
-                       .place = read_big_endian(text->substr(end, 8)),
-                       .label = ByteReader(as_bytes(text->substr(end + 8, 8))).read_i64(),
-                       .measure = std::string(text->substr(end + 16))};
-}
+using ComparedRows = SortedTable<ComparedRow>;
 
 std::string measure_of(const Record& record, const Schema& schema) {
   std::string measure(as_text(record.digest.content.bytes()));
@@ -137,7 +102,7 @@ class ComparedSide : public Source {
 class SourceSide final : public ComparedSide {
  public:
   SourceSide(Source& whole, std::shared_ptr<const Transform> transform, const Schema& schema,
-             ExternalSorter& list)
+             ComparedRows& list)
       : whole_(whole), label_(label_of(whole.info().schema)), list_(list) {
     info_ = whole.info();
     info_.schema = schema;
@@ -154,7 +119,7 @@ class SourceSide final : public ComparedSide {
         known_.push_back({.place = kUnread, .label = label});
         return sample;
       }
-      list_.add(entry_of(sample->key, kLacking, label, {}));
+      list_.add({sample->key, kLacking, label});
     }
     return std::nullopt;
   }
@@ -174,7 +139,7 @@ class SourceSide final : public ComparedSide {
 
   Source& whole_;
   const std::optional<std::size_t> label_;
-  ExternalSorter& list_;
+  ComparedRows& list_;
 };
 
 // The samples as they are stored: what they should be is not asked, since differences are wanted.
@@ -183,7 +148,7 @@ class StoredSide final : public ComparedSide {
   // `fields`: of the dataset, for each of the schema; nullopt: there is none, and it counts as 0.
   StoredSide(const OpenedDataset& dataset, const Schema& schema,
              std::vector<std::optional<std::size_t>> fields, std::optional<std::size_t> label,
-             ExternalSorter& list)
+             ComparedRows& list)
       : dataset_(dataset), fields_(std::move(fields)), label_(label), list_(list) {
     info_.schema = schema;
     info_.container = &format_of(dataset.manifest);
@@ -201,7 +166,7 @@ class StoredSide final : public ComparedSide {
           known_.push_back(known);
           return sample;
         }
-        list_.add(entry_of(sample.key, known.place, known.label, {}));
+        list_.add({sample.key, known.place, known.label});
       }
     }
     return std::nullopt;
@@ -235,7 +200,7 @@ class StoredSide final : public ComparedSide {
   const OpenedDataset& dataset_;
   const std::vector<std::optional<std::size_t>> fields_;
   const std::optional<std::size_t> label_;
-  ExternalSorter& list_;
+  ComparedRows& list_;
   OpenShards open_{dataset_.paths, dataset_.manifest, dataset_.shards};
   std::uint64_t shard_ = 0, row_ = 0, place_ = 0;
 };
@@ -258,7 +223,7 @@ class KeyComparison {
 
   [[nodiscard]] ComparedKeys run() {
     const std::uint64_t list_bytes = (request_.memory_bytes - memory_of_source()) / 2;
-    ExternalSorter theirs(temporary_folder(), list_bytes), ours(temporary_folder(), list_bytes);
+    ComparedRows theirs(temporary_folder(), list_bytes), ours(temporary_folder(), list_bytes);
     list_skipped(ours);
     StoredSide stored(dataset_, schema_, field_of_, label_, ours);
     list(stored, ours);
@@ -313,12 +278,12 @@ class KeyComparison {
     }
   }
 
-  void list(ComparedSide& side, ExternalSorter& list) const {
+  void list(ComparedSide& side, ComparedRows& list) const {
     if (!compares_payload_) {
       while (const std::optional<PendingSample> sample = side.next(1)) {
         events_.stop_if_asked();
         const ComparedSide::Known known = side.take_known();
-        list.add(entry_of(sample->key, known.place, known.label, {}));
+        list.add({sample->key, known.place, known.label});
       }
     } else {
       encode(side, list);
@@ -326,7 +291,7 @@ class KeyComparison {
     list.finish();
   }
 
-  void encode(ComparedSide& side, ExternalSorter& list) const {
+  void encode(ComparedSide& side, ComparedRows& list) const {
     const Format& format = format_of(manifest_);
     const OptionSet options(format.options);
     const bool keeps_bad = option_of(manifest_, "on_error") == "keep";
@@ -334,63 +299,63 @@ class KeyComparison {
                       keeps_bad ? OnError::keep : OnError::skip};
     encoding.layout.has_elements = schema_.has_lists();
     const std::uint64_t least = request_.memory_bytes / 8;
-    encode_all(side, encoding,
-               {.jobs = std::max(1U, request_.jobs),
-                .memory_bytes = memory_of_source() - std::max(least, source_.info().memory_bytes)},
-               events_, [&](const EncodedSample& sample) {
-                 const auto [place, label] = side.take_known();
-                 list.add(sample.record ? entry_of(sample.key, place, label,
-                                                   measure_of(*sample.record, schema_))
-                                        : entry_of(sample.key, kUnmade, label, sample.fault.text));
-               });
+    encode_all(
+        side, encoding,
+        {.jobs = std::max(1U, request_.jobs),
+         .memory_bytes = memory_of_source() - std::max(least, source_.info().memory_bytes)},
+        events_, [&](const EncodedSample& sample) {
+          const auto [place, label] = side.take_known();
+          list.add({sample.key, sample.record ? place : kUnmade, label,
+                    sample.record ? measure_of(*sample.record, schema_) : sample.fault.text});
+        });
   }
 
-  void list_skipped(ExternalSorter& list) const {
+  void list_skipped(ComparedRows& list) const {
     for (const ManifestFile& file : manifest_.files) {
       if (!is_list_name(file.name, kSkippedName)) continue;
       read_csv(join_path(request_.dataset, file.name),
                [&](std::uint64_t row, const std::vector<std::string>& fields) {
                  events_.stop_if_asked();
-                 if (row > 1 && !fields.empty()) list.add(entry_of(fields[0], kSkipped, 0, {}));
+                 if (row > 1 && !fields.empty()) list.add({fields[0], kSkipped});
                });
     }
   }
 
-  void join(ExternalSorter& theirs, ExternalSorter& ours) {
-    std::optional<ComparedEntry> source = next_entry(theirs), sample = next_entry(ours);
+  void join(ComparedRows& theirs, ComparedRows& ours) {
+    std::optional<ComparedRow> source = theirs.next(), sample = ours.next();
     std::string last;  // key of the source
     while (source || sample) {
       events_.stop_if_asked();
-      if (source && (!sample || source->sort_key < sample->sort_key)) {
-        report_additional(*source, source->sort_key == last);
-        last = std::move(source->sort_key);
-        source = next_entry(theirs);
-      } else if (!source || sample->sort_key < source->sort_key) {
-        sink_(finding_of(sample->key(), "sample is not in the source"));
-        sample = next_entry(ours);
+      if (source && (!sample || source->key < sample->key)) {
+        report_additional(*source, source->key == last);
+        last = std::move(source->key);
+        source = theirs.next();
+      } else if (!source || sample->key < source->key) {
+        sink_(finding_of(sample->key, "sample is not in the source"));
+        sample = ours.next();
       } else {
         if (sample->place != kSkipped) compare(*source, *sample);
-        last = std::move(source->sort_key);
-        source = next_entry(theirs);
-        sample = next_entry(ours);
+        last = std::move(source->key);
+        source = theirs.next();
+        sample = ours.next();
       }
     }
   }
 
-  void report_additional(const ComparedEntry& source, bool is_twice) {
+  void report_additional(const ComparedRow& source, bool is_twice) {
     if (is_twice) {
-      sink_(finding_of(source.key(), "source has two files of this name"));
+      sink_(finding_of(source.key, "source has two files of this name"));
     } else if (has_chosen_samples(manifest_)) {
       ++result_.left_out;
     } else {
-      sink_(finding_of(source.key(),
+      sink_(finding_of(source.key,
                        "source file is not in the dataset, nor in " + std::string(kSkippedName)));
     }
   }
 
-  void compare(const ComparedEntry& source, const ComparedEntry& sample) {
+  void compare(const ComparedRow& source, const ComparedRow& sample) {
     if (source.place == kLacking) {
-      return sink_(finding_of(source.key(),
+      return sink_(finding_of(source.key,
                               "sample is incomplete in the source: a file or a label that belongs "
                               "to it is missing"));
     }
@@ -408,9 +373,9 @@ class KeyComparison {
     if (source.measure != sample.measure) report_difference(source, sample);
   }
 
-  [[nodiscard]] Finding finding_in(const ComparedEntry& sample, std::optional<std::size_t> field,
+  [[nodiscard]] Finding finding_in(const ComparedRow& sample, std::optional<std::size_t> field,
                                    std::string message) {
-    Finding finding = finding_of(sample.key(), std::move(message));
+    Finding finding = finding_of(sample.key, std::move(message));
     const std::uint64_t number = dataset_.shards.holding(sample.place);
     ShardCursor& shard = open_.at(number);
     finding.shard = shard.reader->shard().name;
@@ -425,7 +390,7 @@ class KeyComparison {
   }
 
   // Of the first field that differs.
-  void report_difference(const ComparedEntry& source, const ComparedEntry& sample) {
+  void report_difference(const ComparedRow& source, const ComparedRow& sample) {
     constexpr std::size_t kHashBytes = 16;
     if (sample.measure.empty()) {
       return sink_(finding_in(sample, std::nullopt,
@@ -453,7 +418,7 @@ class KeyComparison {
     return transform_ ? "what image work makes of the source file" : "the source file";
   }
 
-  std::optional<Finding> difference_of_numbers(const ComparedEntry& sample, std::size_t field,
+  std::optional<Finding> difference_of_numbers(const ComparedRow& sample, std::size_t field,
                                                ByteReader& found, ByteReader& expected) {
     const std::uint64_t bits = found.read_u64(), wanted = expected.read_u64();
     if (bits == wanted) return std::nullopt;
@@ -468,7 +433,7 @@ class KeyComparison {
     return finding;
   }
 
-  std::optional<Finding> difference_of_runs(const ComparedEntry& sample, std::size_t field,
+  std::optional<Finding> difference_of_runs(const ComparedRow& sample, std::size_t field,
                                             ByteReader& found, ByteReader& expected) {
     const std::uint64_t bytes = found.read_u64(), wanted_bytes = expected.read_u64();
     const std::uint32_t crc = found.read_u32(), wanted_crc = expected.read_u32();
@@ -508,7 +473,7 @@ class KeyComparison {
   }
 
   // Two tables may number classes differently; what counts is the name, where there is one.
-  void compare_label(const ComparedEntry& source, const ComparedEntry& sample) {
+  void compare_label(const ComparedRow& source, const ComparedRow& sample) {
     const auto name = [](const std::vector<std::string>& classes, std::int64_t label) {
       const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
       return has_name ? classes[static_cast<std::size_t>(label)] : std::string();

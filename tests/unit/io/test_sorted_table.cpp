@@ -25,6 +25,12 @@ struct Found {
   }
 };
 
+struct NumberedKey {
+  std::string key;
+  std::uint64_t number = 0;
+  static auto columns(auto& row) { return std::tie(row.key, row.number); }
+};
+
 TEST_CASE("sorted table: rows come back as they were, by their columns from the first one on") {
   const TempDir dir;
   SortedTable<Found> table(dir.path(), 1 << 20);
@@ -42,6 +48,15 @@ TEST_CASE("sorted table: rows come back as they were, by their columns from the 
   CHECK(last->is_first);
   CHECK(last->rest == std::string("x\0y", 3));
   CHECK_FALSE(table.next());
+}
+
+TEST_CASE("sorted table: strings with NUL are sorted bytewise, whatever stands behind them") {
+  const std::string keys[] = {"", {"\0", 1}, {"\0\0", 2}, {"\0\1", 2}, {"a\0b", 3}, "a-b"};
+  const TempDir dir;
+  SortedTable<NumberedKey> table(dir.path(), 1 << 20);
+  for (std::uint64_t i = std::size(keys); i > 0; --i) table.add({keys[i - 1], ~i});
+  table.finish();
+  for (const std::string& key : keys) CHECK(table.next()->key == key);
 }
 
 TEST_CASE(
