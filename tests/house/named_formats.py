@@ -5,7 +5,7 @@ _IS_NUMPY = "an .npz archive is a zip file of .npy files, and NumPy's files are 
 _MEANS_OUTPUT = "to go: what a name with this suffix writes is to be a target, by facts of the row"
 NAMES_A_FORMAT = {
     ("lib/shale/data/schema.cpp", "record"): "a column of the index",
-    ("lib/shale/verify/verify_library.cpp", "record"): _IS_A_RECORD,
+    ("lib/shale/verify/verify.cpp", "record"): _IS_A_RECORD,
     ("lib/shale/verify/verify_shard.cpp", "record"): _IS_A_RECORD,
     ("lib/shale/arrays/array_file.cpp", ".npy"): _IS_NUMPY,
     ("lib/shale/labels/sample_choice.cpp", ".npy"): "--select takes a file of numbers, which NumPy writes",

@@ -37,7 +37,7 @@ ROOMS = INSTALLED | {
     "folders": "base io data wire format flow image manifest shards labels",
     "archives": "base io wire format manifest shards labels folders",
     "sources": "base io data wire format flow image manifest shards arrays datasets encoding sampling labels folders archives",
-    "verify": "base io data format flow image manifest shards datasets encoding labels folders archives sources verify.hpp",
+    "verify": "base io data format flow image manifest shards datasets arrays encoding labels folders archives sources verify.hpp",
     "report": "base io data numbers format flow image pixels manifest shards datasets encoding sampling loading sources verify",
     "requests": "base data encoding format io labels sources verify",
     "targets": "base io data format flow manifest shards arrays datasets encoding labels folders archives sources verify requests",

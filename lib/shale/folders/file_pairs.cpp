@@ -56,6 +56,13 @@ Error no_field_name(const std::string& file, std::string_view suffix) {
 
 }  // namespace
 
+std::string names_text(const std::vector<NamedFolder>& folders) {
+  std::string text;
+  for (const NamedFolder& folder : folders)
+    text.append(text.empty() ? "" : ",").append(folder.field);
+  return text;
+}
+
 std::string_view pair_name_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
 std::string pair_suffix_of(std::string_view name) {

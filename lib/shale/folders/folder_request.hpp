@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "shale/folders/file_pairs.hpp"
-#include "shale/folders/named_folder.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_rows.hpp"
 

@@ -13,7 +13,6 @@
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/label_join.hpp"
 #include "shale/folders/listing_facts.hpp"
-#include "shale/folders/metadata_labels.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/odd_classes.hpp"
 #include "shale/folders/pending_file.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "shale/folders/named_folder.hpp"
+#include "shale/folders/file_pairs.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/format/source.hpp"
 

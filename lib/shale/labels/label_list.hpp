@@ -11,7 +11,6 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/sorted_table.hpp"
-#include "shale/labels/label_kinds.hpp"
 #include "shale/labels/label_rows.hpp"
 
 namespace shale {

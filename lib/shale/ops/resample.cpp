@@ -21,7 +21,7 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/ops/choose_output.hpp"
 #include "shale/ops/convert.hpp"
-#include "shale/sampling/part_of_draw.hpp"
+#include "shale/sampling/make_draw.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/sources/drawn_source.hpp"

@@ -10,7 +10,6 @@
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/extent_store.hpp"
 #include "shale/sampling/bucket_dealer.hpp"
-#include "shale/sampling/bucket_reading.hpp"
 #include "shale/sampling/bucket_shape.hpp"
 
 namespace shale {

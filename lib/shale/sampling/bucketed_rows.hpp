@@ -8,7 +8,6 @@
 #include "shale/base/events.hpp"
 #include "shale/sampling/bucket_shape.hpp"
 #include "shale/sampling/draw.hpp"
-#include "shale/sampling/drawn_rows.hpp"
 
 namespace shale {
 

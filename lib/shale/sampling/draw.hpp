@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "shale/base/bytes.hpp"
 #include "shale/base/events.hpp"
 #include "shale/io/free_space.hpp"
 
@@ -45,6 +46,16 @@ class Draw {
   /// before. All steps together yield each slot once. Errors: same as rows_of.
   [[nodiscard]] virtual std::vector<DrawnPlace> sweep(std::uint64_t first,
                                                       std::uint64_t last) const = 0;
+};
+
+/// The rows of an output in its order, as a stream of bytes. One thread.
+class DrawnRows {
+ public:
+  virtual ~DrawnRows() = default;
+  /// The bytes that follow: whole rows, or a part of a single row that is larger than the memory;
+  /// nothing after the last. Valid until the next call.
+  /// Errors: Code::io and Code::damaged with file and offset; Code::interrupted.
+  [[nodiscard]] virtual Bytes next() = 0;
 };
 
 }  // namespace shale

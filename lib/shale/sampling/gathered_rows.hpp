@@ -6,7 +6,6 @@
 #include "shale/arrays/located_rows.hpp"
 #include "shale/base/events.hpp"
 #include "shale/sampling/draw.hpp"
-#include "shale/sampling/drawn_rows.hpp"
 
 namespace shale {
 

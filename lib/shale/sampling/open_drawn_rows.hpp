@@ -9,7 +9,6 @@
 #include "shale/base/events.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/sampling/draw.hpp"
-#include "shale/sampling/drawn_rows.hpp"
 
 namespace shale {
 

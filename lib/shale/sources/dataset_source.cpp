@@ -1,6 +1,7 @@
 #include "shale/sources/dataset_source.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -14,11 +15,12 @@
 #include "shale/flow/permutation.hpp"
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/metadata_rows.hpp"
-#include "shale/folders/named_folder.hpp"
 #include "shale/folders/sought_files.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/key_check.hpp"
 #include "shale/shards/open_shards.hpp"
 
 namespace shale {
@@ -286,6 +288,21 @@ class DatasetSource final : public OrderableSource {
                    [this](const ShardReader& shard) { prove(shard); }};
 };
 
+constexpr std::uint64_t kSortBytes = 4 << 20, kRowsBetweenStops = 4096;
+
+struct HashOfRow {
+  std::uint64_t hash = 0, row = 0;  // of a key
+  static auto columns(auto& row) { return std::tie(row.hash, row.row); }
+};
+
+std::string key_at(const ShardReader& shard, IndexReader& index, std::uint64_t row) {
+  const FieldPlace place = index.row(row).key;
+  const InputFile& file = shard.file_of_key();
+  std::string key(std::min(place.length, file.size()), '\0');
+  file.read_exact(place.offset, std::as_writable_bytes(std::span(key)));
+  return key;
+}
+
 }  // namespace
 
 void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
@@ -300,6 +317,30 @@ void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
 std::unique_ptr<OrderableSource> make_dataset_source(OpenedDataset dataset,
                                                      const DatasetSelection& selection) {
   return std::make_unique<DatasetSource>(std::move(dataset), selection);
+}
+
+void refuse_equal_keys(const OpenedDataset& dataset, const std::string& scratch_folder,
+                       const std::function<void()>& stop_if_asked) {
+  for (const ManifestShard& entry : dataset.shards) {
+    const ShardReader shard(dataset.paths, dataset.manifest, entry);
+    IndexReader index = shard.open_index();
+    SortedTable<HashOfRow> hashes(scratch_folder, kSortBytes);
+    for (std::uint64_t row = 0; row < index.rows(); ++row) {
+      if (row % kRowsBetweenStops == 0) stop_if_asked();
+      // In the order of its bytes in the index: of several keys the same one is named everywhere.
+      hashes.add({read_big_endian(as_text(bytes_of(index.row(row).key_hash))), row});
+    }
+    hashes.finish();
+    std::optional<HashOfRow> previous;
+    while (const std::optional<HashOfRow> next = hashes.next()) {
+      if (previous && next->hash == previous->hash) {
+        stop_if_asked();
+        const std::string key = key_at(shard, index, next->row);
+        if (key == key_at(shard, index, previous->row)) throw key_is_not_unique(key);
+      }
+      previous = next;
+    }
+  }
 }
 
 }  // namespace shale

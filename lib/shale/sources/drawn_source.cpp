@@ -10,7 +10,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/io/scratch_file.hpp"
-#include "shale/sampling/part_of_draw.hpp"
+#include "shale/sampling/make_draw.hpp"
 
 namespace shale {
 namespace {

@@ -19,7 +19,6 @@
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/named_folders.hpp"
-#include "shale/sources/unique_keys.hpp"
 
 namespace shale {
 namespace {

@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "shale/archives/tar_stream.hpp"
-#include "shale/arrays/npz_writer.hpp"
-#include "shale/arrays/tensor_writer.hpp"
+#include "shale/arrays/array_writers.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/datasets/foreign_file.hpp"

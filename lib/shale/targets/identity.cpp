@@ -6,7 +6,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/metadata_rows.hpp"
-#include "shale/folders/named_folder.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/sample_choice.hpp"

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <span>
 
-#include "shale/arrays/file_pieces.hpp"
+#include "shale/arrays/array_writers.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"

@@ -5,7 +5,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/verify/open_to_verify.hpp"
-#include "shale/verify/verify_fixed.hpp"
+#include "shale/verify/verify_shard.hpp"
 
 namespace shale {
 namespace {

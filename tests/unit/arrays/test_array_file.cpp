@@ -1,3 +1,6 @@
+#include <array>
+#include <random>
+
 #include <doctest/doctest.h>
 
 #include "shale/arrays/array_file.hpp"
@@ -301,6 +304,84 @@ TEST_CASE("array file: other files are known not to be one") {
   }
   write_file(folder / "x", zip_of({}));
   CHECK(is_array_file(InputFile(folder / "x")));
+}
+
+std::string rows_of(const std::string& path, ArrayFile array, std::uint64_t rows_at_once) {
+  array.file = std::make_shared<const InputFile>(path);
+  std::uint64_t row_bytes = array.dtype.item_bytes();
+  for (std::size_t axis = 1; axis < array.shape.size(); ++axis) row_bytes *= array.shape[axis];
+  const std::uint64_t rows = array.shape[0];
+  const std::unique_ptr<RowStream> stream = open_member(array);
+  std::string all;
+  for (std::uint64_t done = 0; done < rows; done += rows_at_once) {
+    std::vector<std::byte> piece(std::min(rows_at_once, rows - done) * row_bytes);
+    stream->read_rows(piece);
+    all += as_text(piece);
+  }
+  return all;
+}
+
+// Element by element.
+std::string expected_rows(const std::string& bytes, const ArrayFile& array) {
+  std::string all;
+  std::uint64_t elements = 1;
+  for (const std::uint64_t axis : array.shape) elements *= axis;
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    std::uint64_t rest = i, at = 0;
+    for (std::size_t axis = array.shape.size(); axis-- > 0;) {
+      at += rest % array.shape[axis] * array.strides[axis];
+      rest /= array.shape[axis];
+    }
+    all +=
+        bytes.substr(array.data_offset + at * array.dtype.item_bytes(), array.dtype.item_bytes());
+  }
+  return all;
+}
+
+TEST_CASE(
+    "array file: of tensors with strides, random shapes, orders and steps give the elements of a "
+    "loop") {
+  const TempDir dir;
+  const unsigned seed = std::random_device()();
+  MESSAGE("seed ", seed);
+  std::mt19937 random(seed);
+  const auto below = [&](std::uint64_t limit) { return random() % limit; };
+  std::string bytes;
+  for (int i = 0; i < 200'000; ++i) bytes += static_cast<char>(random());
+  write_file(dir / "a", bytes);
+  for (int round = 0; round < 200; ++round) {
+    ArrayFile array;
+    array.dtype = DType::parse(std::array{"|u1", "<u2", "<u4", "<u8", "<c16"}[below(5)]);
+    array.data_offset = below(100);
+    const std::size_t axes = 1 + below(4);
+    std::vector<std::size_t> order;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      array.shape.push_back(1 + below(6));
+      order.push_back(axis);
+    }
+    std::shuffle(order.begin(), order.end(), random);
+    array.strides.resize(axes);
+    std::uint64_t step = 1;
+    for (const std::size_t axis : order) {
+      step *= 1 + below(3) / 2;
+      array.strides[axis] = below(8) == 0 ? 0 : step;
+      step *= array.shape[axis];
+    }
+    CHECK(rows_of(dir / "a", array, 1 + below(4)) == expected_rows(bytes, array));
+  }
+}
+
+TEST_CASE("array file: rows of a tensor that are spread over the file are read run by run") {
+  const TempDir dir;
+  std::string bytes;
+  for (int i = 0; i < 1 << 20; ++i) bytes += static_cast<char>(i * 7 >> 3);
+  write_file(dir / "a", bytes);
+  ArrayFile array;
+  array.dtype = DType::parse("|u1");
+  array.data_offset = 1;
+  array.shape = {3, 16, 2};
+  array.strides = {2, 65'000, 1};
+  CHECK(rows_of(dir / "a", array, 2) == expected_rows(bytes, array));
 }
 
 }  // namespace

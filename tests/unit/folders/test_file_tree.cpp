@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "shale/folders/file_tree.hpp"
-#include "shale/folders/folders_ahead.hpp"
 
 #include "tests/support/temp_dir.hpp"
 

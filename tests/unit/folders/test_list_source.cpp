@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
-#include "shale/folders/listed_files.hpp"
+#include "shale/folders/list_source.hpp"
 
 #include "tests/support/temp_dir.hpp"
 

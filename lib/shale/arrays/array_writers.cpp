@@ -1,6 +1,9 @@
-#include "shale/arrays/npz_writer.hpp"
+#include "shale/arrays/array_writers.hpp"
 
-#include "shale/arrays/file_pieces.hpp"
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/deflate.hpp"
@@ -13,6 +16,8 @@
 
 namespace shale {
 namespace {
+
+constexpr std::uint64_t kReadAtOnce = 1 << 20;
 
 ZipEntry add_member(OutputFile& archive, const NpzMember& member, bool is_deflated,
                     const std::function<void()>& stop_if_asked) {
@@ -43,6 +48,17 @@ ZipEntry add_member(OutputFile& archive, const NpzMember& member, bool is_deflat
 
 }  // namespace
 
+void visit_file_pieces(const InputFile& file, std::uint64_t offset, std::uint64_t bytes,
+                       const std::function<void(Bytes)>& sink) {
+  std::vector<std::byte> piece(std::min(kReadAtOnce, bytes));
+  for (std::uint64_t done = 0; done < bytes;) {
+    const auto some = std::span(piece).first(std::min(kReadAtOnce, bytes - done));
+    file.read_exact(offset + done, some);
+    done += some.size();
+    sink(some);
+  }
+}
+
 void write_npz(OutputFile& archive, const std::vector<NpzMember>& members, bool is_deflated,
                const std::function<void()>& stop_if_asked) {
   ByteWriter directory;
@@ -53,6 +69,26 @@ void write_npz(OutputFile& archive, const std::vector<NpzMember>& members, bool 
   const std::uint64_t begin = archive.size(), bytes = directory.size();
   append_zip_end(directory, members.size(), begin, bytes);
   archive.append(directory.bytes());
+}
+
+void write_tensors(OutputFile& file, const TensorFrame& frame, std::span<const ColumnFile> columns,
+                   const std::function<void()>& stop_if_asked) {
+  std::vector<std::uint32_t> crc32s(columns.size());
+  for (const std::size_t column : frame.places) {
+    const std::uint64_t begin = file.size();
+    file.append(frame.head(column, 0));
+    {
+      const InputFile rows(columns[column].path);
+      visit_file_pieces(rows, columns[column].offset, frame.rows_bytes(column), [&](Bytes piece) {
+        if (frame.has_checksums()) crc32s[column] = crc32(piece, crc32s[column]);
+        file.append(piece);
+        stop_if_asked();
+      });
+    }
+    if (frame.has_checksums()) file.patch(begin, frame.head(column, crc32s[column]));
+    remove_file(columns[column].path);
+  }
+  file.append(frame.trailer(crc32s));
 }
 
 }  // namespace shale

@@ -2,6 +2,7 @@
 
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/verify/verify.hpp"
+#include "shale/verify/verify_shard.hpp"
 
 #include "tests/support/grid_rows.hpp"
 
