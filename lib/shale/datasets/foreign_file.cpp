@@ -3,10 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
@@ -75,7 +72,8 @@ WorkFolder work_folder_of(const DatasetPaths& paths, const std::string& name,
   } while (cause && retry.again(cause.value()));
   try {
     if (cause) throw Error(Code::io, "cannot write an index here").because(cause.message());
-    return WorkFolder::of_file(join_path(paths.lists, name), [&] { events.stop_if_asked(); });
+    return WorkFolder(WorkFolder::BesideFile{join_path(paths.lists, name)},
+                      [&] { events.stop_if_asked(); });
   } catch (Error& error) {
     if (error.code() == Code::io)
       error.at(paths.lists).hint("pass --index-dir with a directory that can be written to");
@@ -85,29 +83,6 @@ WorkFolder work_folder_of(const DatasetPaths& paths, const std::string& name,
 
 // Where files without names are read and written, by the numbers of their descriptors.
 constexpr const char* kNamelessFolder = "/proc/self/fd";
-
-// A file without a name, in memory.
-class AnonymousFile {
- public:
-  explicit AnonymousFile(const std::string& label)
-      : descriptor_(::memfd_create(label.substr(0, kLongestLabel).c_str(), MFD_CLOEXEC)) {
-    if (descriptor_ < 0) {
-      const int error = errno;
-      throw Error(Code::io, "cannot create a memory file for the index")
-          .at(label)
-          .because_errno(error);
-    }
-  }
-  ~AnonymousFile() { ::close(descriptor_); }
-  AnonymousFile(const AnonymousFile&) = delete;
-  AnonymousFile& operator=(const AnonymousFile&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  static constexpr std::size_t kLongestLabel = 200;  // the kernel takes 249
-  int descriptor_;
-};
 
 class Indexing {
  public:
@@ -164,8 +139,9 @@ class Indexing {
   NamelessIndex run_nameless() {
     const Format& format = describe_file();
     const auto create_list = [this](ManifestFile& list, std::string_view) {
-      list.name = add_nameless();
-      return nameless_output();
+      const NamelessFile& file = add_nameless();
+      list.name = std::to_string(file.descriptor());
+      return OutputFile(file.duplicate(), file.link(), kListOptions);
     };
     locate_rows(format, create_list);
     // There is only memory for the index of one sample at a time.
@@ -221,27 +197,12 @@ class Indexing {
     }
   }
 
-  // The name of a new file in kNamelessFolder.
-  std::string add_nameless() {
-    const auto keep = [this](auto file) {
-      nameless_.push_back(file);
-      newest_ = file->descriptor();
-      return std::to_string(newest_);
-    };
-    if (request_.scratch_folder.empty()) return keep(std::make_shared<const AnonymousFile>(name_));
-    return keep(std::make_shared<const NamelessFile>(request_.scratch_folder));
-  }
-
-  // For the one who writes the newest of them.
-  [[nodiscard]] OutputFile nameless_output() const {
-    const int other = ::fcntl(newest_, F_DUPFD_CLOEXEC, 0);
-    if (other < 0) {
-      const int error = errno;
-      throw Error(Code::io, "cannot reopen the nameless file of the index")
-          .at(name_)
-          .because_errno(error);
-    }
-    return OutputFile(other, join_path(kNamelessFolder, std::to_string(newest_)), kListOptions);
+  const NamelessFile& add_nameless() {
+    auto file = request_.scratch_folder.empty()
+                    ? std::make_shared<const NamelessFile>(NamelessFile::InMemory{name_})
+                    : std::make_shared<const NamelessFile>(request_.scratch_folder);
+    nameless_.push_back(file);
+    return *file;
   }
 
   const Format& describe_file() {
@@ -449,7 +410,6 @@ class Indexing {
   Manifest manifest_;
   ManifestShard shard_;
   std::vector<std::shared_ptr<const void>> nameless_;
-  int newest_ = -1;  // descriptor of the last of them
 };
 
 }  // namespace

@@ -33,14 +33,6 @@ void read_into(OpenedDataset& dataset, std::uint64_t memory_bytes) {
   dataset.manifest = dataset.shards.manifest();
 }
 
-void refuse_stale(const OpenedDataset& dataset, const std::string& file,
-                  const std::string& index_folder, const Events& events) {
-  if (const auto change =
-          change_since_index(InputFile(file), dataset.manifest, dataset.shards.only(),
-                             [&events] { events.stop_if_asked(); }))
-    throw stale_index(file, index_folder, dataset.manifest, *change);
-}
-
 // What a file that cannot be indexed is unpacked into, with notes; nullopt if that is of no help.
 struct UnpackedFile {
   std::shared_ptr<const NamelessFile> file;
@@ -136,6 +128,16 @@ void prove_container(const OpenedDataset& dataset, const std::string& path, cons
       });
 }
 
+ForeignRequest indexing_of(const DatasetRequest& request, const std::string& file,
+                           std::optional<Dialect> dialect) {
+  return {.file = file,
+          .index_folder = {},
+          .dialect = dialect,
+          .with_checksums = request.with_checksums,
+          .generator = request.generator,
+          .memory_bytes = request.memory_bytes};
+}
+
 OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
                         const Events& events) {
   OpenedDataset dataset;
@@ -143,21 +145,17 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
   std::optional<Dialect> dialect = request.dialect;
   if (is_manifest(dataset.paths.manifest)) {
     read_into(dataset, request.memory_bytes);
-    refuse_stale(dataset, file, request.index_folder, events);
+    if (const auto change =
+            change_since_index(InputFile(file), dataset.manifest, dataset.shards.only(),
+                               [&events] { events.stop_if_asked(); }))
+      throw stale_index(file, request.index_folder, dataset.manifest, *change);
     const ShardLayout& layout = dataset.manifest.layout;
     if (!dialect) dialect = layout.dialect;
     if (layout.dialect == *dialect && (!request.with_checksums || layout.has_checksums))
       return dataset;
     dataset.shards = {};
   }
-  index_for_now(dataset, request,
-                {.file = file,
-                 .index_folder = {},
-                 .dialect = dialect,
-                 .with_checksums = request.with_checksums,
-                 .generator = request.generator,
-                 .memory_bytes = request.memory_bytes},
-                events);
+  index_for_now(dataset, request, indexing_of(request, file, dialect), events);
   return dataset;
 }
 
@@ -181,7 +179,6 @@ class ListedDataset {
 
  private:
   static constexpr std::size_t kMostNotes = 20;
-  void refuse_other_fields(const SetMember& listed, const Schema& schema) const;
 
   std::string list_;
   std::string first_name_, fingerprints_;
@@ -215,7 +212,19 @@ void ListedDataset::add(const SetMember& listed, const OpenedDataset& file) {
     manifest_.payload_bytes = 0;
     first_name_ = listed.name;
   }
-  refuse_other_fields(listed, manifest.schema);
+  const std::vector<Field>&ours = manifest_.schema.fields, &theirs = manifest.schema.fields;
+  const auto text_at = [](const std::vector<Field>& fields, std::size_t i) {
+    return i < fields.size() ? field_text(fields[i]) : "no more fields";
+  };
+  for (std::size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+    if (i < ours.size() && i < theirs.size() && ours[i] == theirs[i]) continue;
+    throw Error(Code::unsupported, "has {}, but '{}', the first file of the list, has {}",
+                text_at(theirs, i), printable(first_name_), text_at(ours, i))
+        .at(listed.path)
+        .hint(
+            "the files of a list must have the same datasets, types and shapes; convert others "
+            "on their own");
+  }
   manifest_.layout.has_checksums = manifest_.layout.has_checksums && manifest.layout.has_checksums;
   if (manifest.layout.known_as != manifest_.layout.known_as) manifest_.layout.known_as.clear();
   manifest_.payload_bytes += manifest.payload_bytes;
@@ -233,22 +242,6 @@ void ListedDataset::add(const SetMember& listed, const OpenedDataset& file) {
       notes_.push_back(std::move(of_file));
   }
   if (file.temporary_index) kept_.push_back(file.temporary_index);
-}
-
-void ListedDataset::refuse_other_fields(const SetMember& listed, const Schema& schema) const {
-  const std::vector<Field>&ours = manifest_.schema.fields, &theirs = schema.fields;
-  const auto text_at = [](const std::vector<Field>& fields, std::size_t i) {
-    return i < fields.size() ? field_text(fields[i]) : "no more fields";
-  };
-  for (std::size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
-    if (i < ours.size() && i < theirs.size() && ours[i] == theirs[i]) continue;
-    throw Error(Code::unsupported, "has {}, but '{}', the first file of the list, has {}",
-                text_at(theirs, i), printable(first_name_), text_at(ours, i))
-        .at(listed.path)
-        .hint(
-            "the files of a list must have the same datasets, types and shapes; convert others "
-            "on their own");
-  }
 }
 
 OpenedDataset ListedDataset::finish() && {
@@ -279,20 +272,6 @@ OpenedDataset ListedDataset::finish() && {
   return set;
 }
 
-// Rows that lie in chunks are found by an index, of which a list has none: they are unpacked too.
-void unpack_listed(OpenedDataset& dataset, const DatasetRequest& request, const std::string& file,
-                   const Events& events) {
-  (void)index_unpacked(dataset,
-                       {.file = file,
-                        .index_folder = {},
-                        .dialect = request.dialect,
-                        .with_checksums = request.with_checksums,
-                        .generator = request.generator,
-                        .memory_bytes = request.memory_bytes,
-                        .scratch_folder = temporary_folder()},
-                       events);
-}
-
 OpenedDataset open_list(const DatasetRequest& request, const std::string& list,
                         const std::vector<SetMember>& files, const Events& events) {
   ListedDataset set(list);
@@ -300,8 +279,12 @@ OpenedDataset open_list(const DatasetRequest& request, const std::string& list,
     events.stop_if_asked();
     try {
       OpenedDataset file = open_file(request, listed.path, events);
-      if (request.may_unpack && !ListedDataset::has_fitting_rows(file))
-        unpack_listed(file, request, listed.path, events);
+      // Rows that lie in chunks are found by an index, of which a list has none: they are unpacked.
+      if (request.may_unpack && !ListedDataset::has_fitting_rows(file)) {
+        ForeignRequest indexing = indexing_of(request, listed.path, request.dialect);
+        indexing.scratch_folder = temporary_folder();
+        (void)index_unpacked(file, std::move(indexing), events);
+      }
       set.add(listed, file);
     } catch (Error& error) {
       error.hint(fmt::format("the file is in the list {}", printable(list)));

@@ -50,6 +50,18 @@ void check_elements(std::uint64_t count) {
       .hint("divide it into several samples");
 }
 
+void check_schema_fits(const Format& format, const Schema& schema) {
+  validate_schema(schema, format.reserved_fields);
+  for (const Field& field : schema.fields) {
+    if (std::find(format.can.kinds.begin(), format.can.kinds.end(), field.kind) !=
+        format.can.kinds.end())
+      continue;
+    throw Error(Code::unsupported, "format '{}' cannot hold field '{}' of kind {}", format.name,
+                field.name, name_of(field.kind))
+        .hint("'shale formats' lists what each format holds");
+  }
+}
+
 Survey Survey::of_one_file(Schema schema, Dialect dialect) {
   Survey survey;
   survey.schema = std::move(schema);

@@ -189,12 +189,6 @@ class Receiver {
   IndexRow row_;
 };
 
-void refuse_what_cannot_be_opened(const std::string& path) {
-  const int again = retried(path, [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (again < 0) throw Error(Code::unsupported, "cannot open the file again").because_errno(errno);
-  ::close(again);
-}
-
 std::string reason_of(const Error& error) {
   return error.message() + (error.cause().empty() ? "" : ": " + error.cause());
 }
@@ -206,7 +200,10 @@ LibraryReading scan_in_child(const ShardInput& input, const LibraryScan& scan, c
   const InputFile& file = input.files[0];
   const std::string path = "/proc/self/fd/" + std::to_string(file.descriptor());
   const auto in_the_child = [&](const SendMessage& send) {
-    refuse_what_cannot_be_opened(path);
+    const int again = retried(path, [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+    if (again < 0)
+      throw Error(Code::unsupported, "cannot open the file again").because_errno(errno);
+    ::close(again);
     Sender sender(send);
     scan.scan(
         path, [&](const IndexRow& row) { sender.send(row); },

@@ -7,7 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/format/format.hpp"
+#include "shale/format/layout.hpp"
 
 // Looks into the table of formats. In a file of its own, so that a format's library, which needs
 // the rest of this module, does not need the table that it is part of.
@@ -58,6 +58,23 @@ const Format* detect_format(const Probe& probe) {
     }
   }
   return best;
+}
+
+std::vector<FormatLayout> all_layouts() {
+  std::vector<FormatLayout> layouts;
+  for (const Format* format : all_formats()) {
+    for (const Layout* layout : format->layouts) layouts.push_back({format, layout});
+  }
+  return layouts;
+}
+
+FormatLayout layout_named(std::string_view name) {
+  std::string names;
+  for (const FormatLayout& each : all_layouts()) {
+    if (each.layout->name == name) return each;
+    names.append(names.empty() ? "" : ", ").append(each.layout->name);
+  }
+  throw Error(Code::usage, "unknown layout '{}'", printable(name)).hint("choose one of " + names);
 }
 
 }  // namespace shale

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "shale/io/read_errors.hpp"
@@ -13,6 +14,8 @@
 
 namespace shale {
 namespace {
+
+constexpr std::size_t kLongestLabel = 200;  // the kernel takes 249
 
 int open_nameless(const std::string& folder) {
   const int descriptor = retried(folder, [&] {
@@ -38,6 +41,15 @@ NamelessFile::NamelessFile(const std::string& folder)
       .at(folder)
       .because_errno(error)
       .hint(temporary_folder_hint(folder));
+}
+
+NamelessFile::NamelessFile(const InMemory& memory)
+    : path_(memory.label),
+      descriptor_(above_standard_descriptors(
+          ::memfd_create(memory.label.substr(0, kLongestLabel).c_str(), MFD_CLOEXEC))) {
+  if (descriptor_ >= 0) return;
+  const int error = errno;
+  throw Error(Code::io, "cannot create a memory file for the index").at(path_).because_errno(error);
 }
 
 NamelessFile::~NamelessFile() { ::close(descriptor_); }

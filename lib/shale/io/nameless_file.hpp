@@ -12,6 +12,11 @@ class NamelessFile {
  public:
   /// Made in `folder`, open for reading and writing. Errors: Code::io.
   explicit NamelessFile(const std::string& folder);
+  /// Made in memory; `label` is for messages. Errors: Code::io.
+  struct InMemory {
+    std::string label;
+  };
+  explicit NamelessFile(const InMemory& memory);
   ~NamelessFile();
   NamelessFile(const NamelessFile&) = delete;
   NamelessFile& operator=(const NamelessFile&) = delete;
@@ -21,7 +26,7 @@ class NamelessFile {
   [[nodiscard]] int duplicate() const;
   /// What this process, and none else, opens it by once more.
   [[nodiscard]] std::string link() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-  /// For messages: the folder, and what it is.
+  /// For messages: the folder, and what it is; in memory the label.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// From now on reads and writes go past the page cache, or, with false, through it: as
   /// InputFile::go_direct. False, and nothing has changed, where the file system refuses.

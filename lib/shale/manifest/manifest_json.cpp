@@ -561,22 +561,6 @@ Manifest parse_manifest_head(std::string_view text, std::uint64_t most_bytes) {
   return parse_as("the head of the manifest", text, most_bytes, manifest_from_json);
 }
 
-std::string shard_line(const ManifestShard& shard) {
-  if (std::optional<std::string> line = plain_shard_line(shard)) return *std::move(line);
-  const bool was_read = !shard.blocks.name.empty();
-  Json json = {{"name", shard.name},
-               {"samples", shard.digest.samples},
-               {"payload_bytes", shard.payload_bytes},
-               {"files", Json::array()},
-               {"index", shard.index.name.empty() ? Json(nullptr) : file_to_json(shard.index)},
-               {"blocks", was_read ? file_to_json(shard.blocks) : Json(nullptr)},
-               {"digest", digest_to_json(shard.digest, was_read)}};
-  if (!shard.elements.name.empty()) json["elements"] = file_to_json(shard.elements);
-  if (shard.index.name.empty()) json["bases"] = shard.bases;
-  for (const ManifestFile& file : shard.files) json["files"].push_back(file_to_json(file));
-  return json.dump();
-}
-
 ManifestShard parse_shard_line(std::string_view line, std::uint64_t most_bytes) {
   // What is parsed takes no more than some times what is read.
   if (line.size() <= most_bytes / 16) {

@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/manifest/plain_shard_line.hpp"
 
 // The members of a manifest as JSON and back. docs/manifest.md gives every member. What is read is
 // hostile: nesting, members and memory are bounded, strings are made printable, and numbers that
@@ -26,9 +27,8 @@ struct ManifestMember {
 /// for a newer format_version or an unknown requirement, by name.
 [[nodiscard]] Manifest parse_manifest_head(std::string_view text, std::uint64_t most_bytes);
 
-/// One shard as its line in the manifest and in the journal, without line end.
-[[nodiscard]] std::string shard_line(const ManifestShard& shard);
-/// Errors: Code::damaged; Code::limit if it would take more than `most_bytes`.
+/// A line that shard_line gave. Errors: Code::damaged; Code::limit if it would take more than
+/// `most_bytes`.
 [[nodiscard]] ManifestShard parse_shard_line(std::string_view line,
                                              std::uint64_t most_bytes = std::uint64_t{32} << 20);
 

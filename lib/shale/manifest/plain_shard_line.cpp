@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace shale {
 namespace {
@@ -30,9 +31,18 @@ void append_hash(std::string& line, const Hash128& hash) {
   }
 }
 
+void append_name(std::string& line, const std::string& name) {
+  if (is_plain_name(name)) {
+    line.append(1, '"').append(name).append(1, '"');
+  } else {
+    line += nlohmann::json(name).dump();
+  }
+}
+
 void append_file(std::string& line, const ManifestFile& file) {
-  fmt::format_to(std::back_inserter(line), R"({{"name":"{}","bytes":{},"xxh3_128":)", file.name,
-                 file.bytes);
+  line += "{\"name\":";
+  append_name(line, file.name);
+  fmt::format_to(std::back_inserter(line), R"(,"bytes":{},"xxh3_128":)", file.bytes);
   append_hash(line, file.hash);
   line += '}';
 }
@@ -107,13 +117,11 @@ class PlainLine {
 
 }  // namespace
 
-std::optional<std::string> plain_shard_line(const ManifestShard& shard) {
-  const auto is_plain = [](const ManifestFile& file) { return is_plain_name(file.name); };
-  if (!is_plain_name(shard.name) || !std::ranges::all_of(shard.files, is_plain) ||
-      !is_plain(shard.index) || !is_plain(shard.blocks) || !is_plain(shard.elements))
-    return std::nullopt;
-  std::string line = fmt::format(R"({{"name":"{}","samples":{},"payload_bytes":{},"files":[)",
-                                 shard.name, shard.digest.samples, shard.payload_bytes);
+std::string shard_line(const ManifestShard& shard) {
+  std::string line = "{\"name\":";
+  append_name(line, shard.name);
+  line += fmt::format(R"(,"samples":{},"payload_bytes":{},"files":[)", shard.digest.samples,
+                      shard.payload_bytes);
   for (const ManifestFile& file : shard.files) {
     if (&file != &shard.files.front()) line += ',';
     append_file(line, file);

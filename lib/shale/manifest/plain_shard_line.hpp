@@ -13,11 +13,11 @@
 
 namespace shale {
 
-/// shard_line of a shard whose names need no escapes; nullopt for another one.
-[[nodiscard]] std::optional<std::string> plain_shard_line(const ManifestShard& shard);
+/// One shard as its line in the manifest and in the journal, without line end.
+[[nodiscard]] std::string shard_line(const ManifestShard& shard);
 
-/// parse_shard_line of a line in the very form that plain_shard_line gives; nullopt for another
-/// one.
+/// parse_shard_line of a line in the very form that shard_line gives to names without escapes;
+/// nullopt for another one.
 [[nodiscard]] std::optional<ManifestShard> parse_plain_shard_line(std::string_view line);
 
 }  // namespace shale

@@ -31,32 +31,26 @@ class SharedFolder {
   SharedFolder(const std::string& output, bool is_dry_run) {
     if (is_dry_run) return;
     try {
-      work_.emplace(output);
-      work_->folder.clear();
+      work_.emplace(WorkFolder::BesideFile{output});
+      work_->clear();
     } catch (const Error& error) {
       if (error.code() != Code::io && error.code() != Code::not_found) throw;
     }
   }
   ~SharedFolder() {
-    if (work_) work_->folder.remove();
+    if (work_) work_->remove();
   }
   SharedFolder(const SharedFolder&) = delete;
   SharedFolder& operator=(const SharedFolder&) = delete;
 
-  [[nodiscard]] std::string scratch() const {
-    return work_ ? work_->folder.path() : temporary_folder();
-  }
+  [[nodiscard]] std::string scratch() const { return work_ ? work_->path() : temporary_folder(); }
   /// Where the list of the input's files is made; empty: nowhere.
   [[nodiscard]] std::string listing() const {
-    return work_ ? work_->folder.new_listing_path() : std::string();
+    return work_ ? work_->new_listing_path() : std::string();
   }
 
  private:
-  struct Held {
-    explicit Held(const std::string& output) : folder(WorkFolder::of_file(output)) {}
-    WorkFolder folder;
-  };
-  std::optional<Held> work_;
+  std::optional<WorkFolder> work_;
 };
 
 std::string without_slashes(std::string path) {

@@ -215,19 +215,15 @@ void move_to_free_name(const SetPlace& place, const WorkFolder& work, const std:
   if (!rename_to_free_name(from, to)) throw not_ours(to);
 }
 
-void refuse_taken_by(const SetPlace& place, const WorkFolder& work, const std::string& next) {
+// The files of the set that stands are not touched, but for those that a format's own readers want
+// of the whole set: they are replaced.
+void put_behind(const SetPlace& place, const WorkFolder& work, const std::string& next) {
   TakenNames taken(place);
   (void)visit_own_names(place, next, [&](const std::string& name) {
     if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
       taken.look_at(name);
   });
   taken.refuse();
-}
-
-// The files of the set that stands are not touched, but for those that a format's own readers want
-// of the whole set: they are replaced.
-void put_behind(const SetPlace& place, const WorkFolder& work, const std::string& next) {
-  refuse_taken_by(place, work, next);
   const StandingSet standing(place);
   (void)visit_own_names(place, next, [&](const std::string& name) {
     const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
@@ -287,7 +283,12 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
   work.drop_journal();  // its shards are on their way: nobody may continue from it
   if (!stands(old)) {
     if (is_behind(place, next)) return put_behind(place, work, next);
-    refuse_taken_by(place, work, next);
+    TakenNames taken(place);
+    (void)visit_own_names(place, next, [&](const std::string& name) {
+      if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
+        taken.look_at(name);
+    });
+    taken.refuse();
     if (stands(standing)) put_away(place, work);
   }
   if (stands(old)) remove_old_set(place, work, old);

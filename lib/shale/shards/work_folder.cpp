@@ -172,19 +172,15 @@ WorkFolder::WorkFolder(const std::string& directory)
   take({});
 }
 
-WorkFolder::WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait)
-    : WorkFolder(fs::path(file).parent_path().string(),
-                 fs::path(path_beside(file)).filename().string(), file) {
+WorkFolder::WorkFolder(const BesideFile& file, const std::function<void()>& wait)
+    : WorkFolder(fs::path(file.path).parent_path().string(),
+                 fs::path(path_beside(file.path)).filename().string(), file.path) {
   take(wait);
 }
 
 std::string WorkFolder::path_beside(const std::string& file) {
   const fs::path path(file);
   return (path.parent_path() / fmt::format(".{}.shale", path.filename().string())).string();
-}
-
-WorkFolder WorkFolder::of_file(const std::string& file, const std::function<void()>& wait) {
-  return WorkFolder(BesideFile{}, file, wait);
 }
 
 WorkFolder::WorkFolder(Inside /*unused*/, const WorkFolder& run)
@@ -215,7 +211,7 @@ void WorkFolder::clear_left_without_journal(const std::string& directory) noexce
 }
 
 void WorkFolder::clear_left_of_file(const std::string& file) noexcept try {
-  if (is_left(path_beside(file))) of_file(file).remove();
+  if (is_left(path_beside(file))) WorkFolder(BesideFile{file}).remove();
 } catch (...) {
   return;  // as above
 }

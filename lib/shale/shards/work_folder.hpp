@@ -36,13 +36,15 @@ class WorkFolder {
   explicit WorkFolder(const std::string& directory);
   /// For a file in an existing folder. `wait` is called again and again while another
   /// process works there (it may throw); null: that is refused. Errors: same as above.
-  [[nodiscard]] static WorkFolder of_file(const std::string& file,
-                                          const std::function<void()>& wait = {});
+  struct BesideFile {
+    std::string path;
+  };
+  explicit WorkFolder(const BesideFile& file, const std::function<void()>& wait = {});
   /// Another one in the folder of a run, which holds the lock and outlives it; it goes with that.
   [[nodiscard]] static std::unique_ptr<WorkFolder> inside(const WorkFolder& run);
   /// For `inside` alone, which can name the type of the first argument.
   WorkFolder(Inside, const WorkFolder& run);
-  /// Where of_file makes the folder.
+  /// Where the folder of a file is.
   [[nodiscard]] static std::string path_beside(const std::string& file);
   /// The journal that a run left in the folder of a dataset, whether another one works there or
   /// not; empty if there is none. Errors: same as read_journal.
@@ -128,8 +130,6 @@ class WorkFolder {
 
  private:
   WorkFolder(const std::string& directory, std::string_view name, std::string target);
-  struct BesideFile {};
-  WorkFolder(BesideFile, const std::string& file, const std::function<void()>& wait);
   void take(const std::function<void()>& wait);
   /// `lost`: it was removed between the open and the lock.
   enum class Lock { taken, busy, lost };

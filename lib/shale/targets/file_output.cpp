@@ -118,7 +118,7 @@ TemporaryOutput::TemporaryOutput(OfKilledRun /*unused*/, const std::string& outp
       overwrite_(overwrite),
       place_(SetPlace::of_file(DatasetPaths::of_file(output, "").manifest,
                                fs::path(output).filename().string())),
-      work_(WorkFolder::of_file(output)),
+      work_(WorkFolder::BesideFile{output}),
       path_(join_path(work_.path(), fs::path(output).filename().string())),
       old_path_(join_path(work_.root(), kOldName)),
       promise_path_(join_path(work_.root(), kPromiseName)) {}

@@ -44,13 +44,7 @@ void refuse_taken_directory(const std::string& output) {
       .hint("choose another output, or remove it");
 }
 
-// The folder in which a run builds the directory.
-struct HeldFolder {
-  explicit HeldFolder(const std::string& output) : work(WorkFolder::of_file(output)) {}
-  WorkFolder work;
-};
-
-// One file of it, as a conversion of some rows of the input.
+// One file of the directory, as a conversion of some rows of the input.
 struct FileOfPart {
   const ConvertRequest& whole;
   const Layout& layout;
@@ -153,17 +147,16 @@ ConvertReport convert_to_list_files(const ConvertRequest& request, const Events&
   of_files.layout = layout.option;
   of_files.files.frame_order = FrameOrder::bytewise;
   const Format& format = format_named(request.format);
-  std::optional<HeldFolder> held;
-  if (!request.is_dry_run) held.emplace(output);
-  WorkFolder* const work = held ? &held->work : nullptr;
+  std::optional<WorkFolder> work;  // in which the directory is built
+  if (!request.is_dry_run) work.emplace(WorkFolder::BesideFile{output});
   ConvertReport report;
   try {
-    if (work != nullptr) work->clear();
-    const std::string scratch = work != nullptr ? work->path() : temporary_folder();
+    if (work) work->clear();
+    const std::string scratch = work ? work->path() : temporary_folder();
     SplitLists lists = plan_lists(of_files, events, format, layout, scratch,
-                                  work != nullptr ? work->new_listing_path() : "", report);
+                                  work ? work->new_listing_path() : "", report);
     std::vector<SplitLists::File> files = lists.files();
-    if (work != nullptr) {
+    if (work) {
       const ManifestSource source = report.manifest.source;
       report = {};
       Events of_one = events;
@@ -178,7 +171,7 @@ ConvertReport convert_to_list_files(const ConvertRequest& request, const Events&
     }
     for (const SplitLists::File& file : files) report.lists.push_back({file.name, file.rows});
   } catch (...) {
-    if (work != nullptr) work->remove();
+    if (work) work->remove();
     throw;
   }
   std::erase_if(report.manifest.options, [](const auto& option) {  // what shaped one file alone

@@ -73,22 +73,23 @@ TEST_CASE("plain shard line: it is read as the library reads it, and gives the s
   RandomWords words(7);
   for (int i = 0; i < 3000; ++i) {
     const ManifestShard shard = random_shard(words);
-    const std::optional<std::string> line = plain_shard_line(shard);
-    REQUIRE(line);
-    CAPTURE(*line);
-    const std::optional<ManifestShard> plain = parse_plain_shard_line(*line);
+    const std::string line = shard_line(shard);
+    CAPTURE(line);
+    const std::optional<ManifestShard> plain = parse_plain_shard_line(line);
     REQUIRE(plain);
-    CHECK(is_equal(*plain, by_library(*line)));
+    CHECK(is_equal(*plain, by_library(line)));
   }
 }
 
 TEST_CASE("plain shard line: a name that needs escapes is the library's") {
-  for (const char* name : {"a\"b", "a\\b", "a\nb", "\xff", "\xc3\xa9", "a\x7f"}) {
+  for (const char* name : {"a\"b", "a\\b", "a\nb", "\xc3\xa9", "a\x7f"}) {
     CAPTURE(name);
     ManifestShard shard;
     shard.name = shard_name(0);
     shard.files = {{name, 5, {1, 2}}};
-    CHECK_FALSE(plain_shard_line(shard));
+    const std::string line = shard_line(shard);
+    CHECK_FALSE(parse_plain_shard_line(line));
+    CHECK(is_equal(by_library(line), shard));
   }
 }
 
@@ -96,7 +97,7 @@ TEST_CASE("plain shard line: whatever is changed in one, the library judges it o
   RandomWords words(11);
   int judged = 0;
   for (int i = 0; i < 20'000; ++i) {
-    std::string line = *plain_shard_line(random_shard(words));
+    std::string line = shard_line(random_shard(words));
     const std::uint64_t place = words.next() % line.size();
     const std::string_view bytes = "{}[]\",:0129af. -\\x";
     switch (words.next() % 3) {

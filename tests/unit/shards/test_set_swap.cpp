@@ -195,7 +195,7 @@ TEST_CASE("set swap: an old manifest that is not whole, or not of shale, is refu
 
 // x.toy with its index, complete in the work folder beside it. Returns the file's bytes.
 std::string complete_beside_file(const std::string& file, std::size_t samples) {
-  WorkFolder work = WorkFolder::of_file(file);
+  WorkFolder work(WorkFolder::BesideFile{file});
   work.clear();
   work.begin("");
   const Schema schema{
@@ -225,7 +225,7 @@ std::string complete_beside_file(const std::string& file, std::size_t samples) {
 
 void put_beside(const std::string& file) {
   const SetPlace place = SetPlace::of_file(file + ".dataset.json", "x.toy");
-  WorkFolder work = WorkFolder::of_file(file);
+  WorkFolder work(WorkFolder::BesideFile{file});
   if (finish_swap(place, work)) return;
   put_file_in_place(place, work, [&] { fs::rename(join_path(work.path(), "x.toy"), file); });
 }
@@ -256,7 +256,7 @@ TEST_CASE("set swap: killed at any step, no index stands beside a file that is n
     };
     check();
     {
-      WorkFolder work = WorkFolder::of_file(file);
+      WorkFolder work(WorkFolder::BesideFile{file});
       (void)finish_swap(SetPlace::of_file(manifest, "x.toy"), work);
     }
     check();

@@ -31,13 +31,13 @@ using Names = std::vector<std::string>;
 TEST_CASE("work folder: a second writer of the directory is refused, one that waits is asked") {
   const TempDir dir;
   const WorkFolder first(dir / "out");
-  const WorkFolder of_file = WorkFolder::of_file(dir / "f.npy");
+  const WorkFolder of_file(WorkFolder::BesideFile{dir / "f.npy"});
   const std::string second = text_from_child([&] {
     std::string text;
     text +=
         error_of([&] { WorkFolder folder(dir / "out"); }).code() == Code::exists ? "refused " : "";
     const auto stop = [] { throw Error(Code::interrupted, "stopped"); };
-    const auto wait = [&] { (void)WorkFolder::of_file(dir / "f.npy", stop); };
+    const auto wait = [&] { (void)WorkFolder(WorkFolder::BesideFile{dir / "f.npy"}, stop); };
     return text + error_of(wait).what();
   });
   CHECK(second == "refused stopped");
@@ -140,7 +140,7 @@ TEST_CASE("work folder: an abandoned run leaves no trace, and no folder that it 
   WorkFolder(dir / "new/er/est").abandon();
   fs::create_directory(dir / "old");
   WorkFolder(dir / "old").abandon();
-  WorkFolder::of_file(dir / "old/a.npy").abandon();
+  WorkFolder(WorkFolder::BesideFile{dir / "old/a.npy"}).abandon();
   CHECK(!fs::exists(dir / "new"));
   CHECK(fs::is_empty(dir / "old"));
 }
@@ -169,7 +169,7 @@ TEST_CASE("work folder: what a kill leaves beside a finished output is cleared, 
   for (const std::string& path : {of_set, of_file}) fs::create_directories(path);
   clear();
   CHECK(fs::is_empty(dir / "out"));
-  { const WorkFolder killed(dir / "out"), beside = WorkFolder::of_file(dir / "out/a.npy"); }
+  { const WorkFolder killed(dir / "out"), beside(WorkFolder::BesideFile{dir / "out/a.npy"}); }
   clear();
   CHECK(fs::is_empty(dir / "out"));
   for (const std::string& path : {of_set, of_file}) write_file(path + "/notes", "x");
