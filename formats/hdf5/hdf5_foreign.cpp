@@ -1,8 +1,10 @@
 #include "formats/hdf5/hdf5_foreign.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,16 +14,63 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/shard_index.hpp"
 #include "shale/format/finding_draft.hpp"
+#include "shale/format/value_checksum.hpp"
+#include "shale/format/walk_progress.hpp"
+#include "shale/io/input_file.hpp"
 
 #include "formats/hdf5/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/hdf5_payload.hpp"
 #include "formats/hdf5/hdf5_probe.hpp"
 #include "formats/hdf5/hdf5_steps.hpp"
 #include "formats/hdf5/hdf5_values.hpp"
 
 namespace shale {
 namespace {
+
+// Bytes at the end that begin a UTF-8 sequence and may be continued by those that follow.
+std::size_t cut_tail(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const auto byte = static_cast<std::uint8_t>(text[text.size() - back]);
+    const std::size_t needs = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    if (needs > back) return back;
+    if (byte >= 0xC0 || byte < 0x80) return 0;
+  }
+  return 0;
+}
+
+// A window over the values of a file: what is small is read once, what is large goes by in pieces.
+class Hdf5Payload {
+ public:
+  Hdf5Payload(const InputFile& file, WalkPace& pace) : pace_(pace), window_(file, kWindow) {}
+
+  [[nodiscard]] std::uint32_t crc_of(const FieldPlace& place) {
+    return crc32c_of_place(place, kWindow, pace_, window_.views());
+  }
+
+  [[nodiscard]] bool is_text(const FieldPlace& place) {
+    for (std::uint64_t done = 0; done < place.length;) {
+      const std::uint64_t run = std::min(kWindow, place.length - done);
+      if (done > 0) pace_.step();
+      const bool is_last = done + run == place.length;
+      std::string_view piece = as_text(view({.offset = place.offset + done, .length = run}));
+      if (!is_last) piece.remove_suffix(cut_tail(piece));
+      if (!is_utf8(piece)) return false;
+      done += piece.size();
+    }
+    return true;
+  }
+
+  // Valid until the next call.
+  [[nodiscard]] Bytes view(const FieldPlace& place) {
+    return window_.view(place.offset, place.length);
+  }
+
+ private:
+  static constexpr std::uint64_t kWindow = 256 * 1024;
+  WalkPace& pace_;
+  WindowReader window_;
+};
 
 // Looks at the values as far as the schema depends on them, and at all offsets.
 void survey_values(const Hdf5ForeignColumns& columns, const InputFile& file, WalkPace& pace,

@@ -12,7 +12,7 @@
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
-#include "formats/hdf5/hdf5_rows.hpp"
+#include "formats/hdf5/hdf5_description.hpp"
 
 namespace shale {
 namespace {
@@ -192,31 +192,29 @@ class ColumnFinder {
 
   // Only what divides all of the values makes lists of them; any other is a column of numbers.
   [[nodiscard]] bool are_firsts(const Hdf5Dataset& firsts, std::uint64_t values) const {
-    if (!is_array_of(firsts, 1) || !is_integer(firsts) || firsts.shape[0] == 0 ||
-        !is_complete(firsts))
-      return false;
-    Hdf5Rows rows(firsts, file_);
-    std::int64_t before = 0;
-    for (std::uint64_t row = 0; row < rows.count(); ++row) {
-      const std::int64_t first = rows.integer(row);
-      if (first < before || (row == 0 && first != 0)) return false;
-      before = first;
-    }
-    return static_cast<std::uint64_t>(before) == values;
+    return is_array_of(firsts, 1) && is_integer(firsts) && firsts.shape[0] > 0 &&
+           is_complete(firsts) && Hdf5Rows(firsts, file_).integer(0) == 0 &&
+           end_of_ascending(firsts) == values;
   }
 
   [[nodiscard]] bool are_offsets(const Hdf5Dataset& offsets, const Hdf5Dataset& data) const {
     if (!is_array_of(offsets, 1) || !is_integer(offsets) || offsets.shape[0] == 0) return false;
     // Of the same length, they may be two columns of small numbers: then what they hold decides.
     if (offsets.shape[0] != data.shape[0] || !is_complete(offsets)) return true;
-    Hdf5Rows rows(offsets, file_);
+    const std::optional<std::uint64_t> end = end_of_ascending(offsets);
+    return end && *end <= data.shape[0];
+  }
+
+  // The last number of those that ascend from 0 or above; nullopt for any others.
+  [[nodiscard]] std::optional<std::uint64_t> end_of_ascending(const Hdf5Dataset& numbers) const {
+    Hdf5Rows rows(numbers, file_);
     std::int64_t before = 0;
     for (std::uint64_t row = 0; row < rows.count(); ++row) {
-      const std::int64_t offset = rows.integer(row);
-      if (offset < before) return false;
-      before = offset;
+      const std::int64_t number = rows.integer(row);
+      if (number < before) return std::nullopt;
+      before = number;
     }
-    return static_cast<std::uint64_t>(before) <= data.shape[0];
+    return static_cast<std::uint64_t>(before);
   }
 
   [[nodiscard]] std::uint64_t rows_of(const Hdf5Dataset& dataset) const {

@@ -1,5 +1,3 @@
-#include "formats/hdf5/hdf5_library_scan.hpp"
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -17,9 +15,9 @@
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
 
-#include "formats/hdf5/hdf5_describe.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_own_scan.hpp"
+#include "formats/hdf5/hdf5_probe.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
 
 namespace shale {

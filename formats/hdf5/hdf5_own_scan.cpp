@@ -379,7 +379,7 @@ bool scan_rows_of_part(const ShardInput& input, const SharedShard& shared, const
   const std::uint64_t window =
       std::clamp(kPartWindowsBytes / shared.plan.columns.size(), kSmallestWindow, kPartWindow);
   OwnScanner(input, shared.plan, windows_on(input.files[0]), rows, note, window)
-      .scan(shared.directory, part.begin, part.end);
+      .scan(shared.directory, part.begin.row, part.end.row);
   return is_sound;
 }
 

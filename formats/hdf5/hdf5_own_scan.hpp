@@ -24,6 +24,14 @@ void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSi
 /// The same for several threads: see Format::split_scan. Memory: 2 MiB for the windows of a part.
 [[nodiscard]] SplitScan split_hdf5_scan(const ShardInput& input);
 
+/// A scan of a shard of shale's own in which the HDF5 library opens the file, says where each
+/// dataset lies and of what type and shape it is, and reads all values (H5Dread): see
+/// Format::scan_by_library. Where rows are fixed there are no rows to hand out: what the library
+/// reads is compared with the bytes where the manifest says that they lie.
+[[nodiscard]] LibraryReading scan_hdf5_by_library(const ShardInput& input, const RowSink& rows,
+                                                  const FindingSink& findings,
+                                                  const std::function<void()>& ask);
+
 /// A view of one column of the plan, by offsets in the file, that holds so many bytes at a time.
 using ViewColumn = std::function<ViewBytes(std::size_t column, std::uint64_t window_bytes)>;
 

@@ -111,8 +111,6 @@ herr_t read_file(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::siz
   return 0;
 }
 
-herr_t refuse_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) { return -1; }
-
 H5FD_class_t driver_class() {
   H5FD_class_t driver{};
   driver.name = "shale_tracking";
@@ -127,7 +125,9 @@ H5FD_class_t driver_class() {
   driver.set_eoa = set_end_of_addresses;
   driver.get_eof = end_of_file;
   driver.read = read_file;
-  driver.write = refuse_write;
+  driver.write = [](H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) -> herr_t {
+    return -1;
+  };
   for (H5FD_mem_t& kind : driver.fl_map) kind = H5FD_MEM_DEFAULT;
   return driver;
 }

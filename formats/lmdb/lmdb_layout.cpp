@@ -2,31 +2,34 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "shale/base/error.hpp"
 #include "shale/format/format.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
+#include "shale/wire/msgpack_map.hpp"
 #include "shale/wire/protobuf_cursor.hpp"
 
-#include "formats/lmdb/lmdb_packed.hpp"
 #include "formats/lmdb/lmdb_pickled.hpp"
+#include "formats/lmdb/lmdb_value.hpp"
 
 namespace shale::lmdb {
 namespace {
 
 using LayoutFields = std::vector<LayoutField>;
 
-LayoutField located(std::string_view name, Kind kind, const FieldPlace& place) {
-  LayoutField field{.field = {.name = std::string(name), .kind = kind}, .cell = {}};
-  field.cell.place = place;
-  return field;
+Error other_than_wanted(std::string_view found, std::string_view wanted, std::string_view where,
+                        std::uint64_t offset) {
+  return Error(Code::unsupported, "the value has {}, expected {}", found, wanted).at(where, offset);
 }
 
-LayoutField numbered(std::string_view name, std::int64_t number) {
-  LayoutField field{.field = {.name = std::string(name), .kind = Kind::integer}, .cell = {}};
-  field.cell.integer = number;
-  return field;
+Error left_over(std::uint64_t bytes, std::string_view where, std::uint64_t offset) {
+  return Error(Code::unsupported, "{} bytes are left over after a msgpack value", bytes)
+      .at(where, offset);
 }
 
 // The values of one msgpack value, each of a type that is asked for.
@@ -99,12 +102,12 @@ LayoutFields parse_video(const StoredValue& value) {
   std::vector<FieldPlace> elements;
   for (std::uint64_t i = 0; i < frames.length; ++i) elements.push_back(place_of(walk.run()));
   walk.finish();
-  LayoutField list = located("frames", Kind::list,
-                             {.offset = frames.begin,
-                              .length = walk.at() - frames.begin,
-                              .count = static_cast<std::uint32_t>(frames.length)});
+  LayoutField list = placed_field("frames", Kind::list,
+                                  {.offset = frames.begin,
+                                   .length = walk.at() - frames.begin,
+                                   .count = static_cast<std::uint32_t>(frames.length)});
   list.elements = std::move(elements);
-  return {std::move(list), numbered("label", 0)};
+  return {std::move(list), integer_field("label", 0)};
 }
 
 LayoutFields parse_lyken(const StoredValue& value) {
@@ -114,7 +117,7 @@ LayoutFields parse_lyken(const StoredValue& value) {
   const FieldPlace image = place_of(walk.run());
   const std::int64_t label = walk.integer();
   walk.finish();
-  return {located("image", Kind::bytes, image), numbered("label", label)};
+  return {placed_field("image", Kind::bytes, image), integer_field("label", label)};
 }
 
 // Caffe's message for one image (caffe.proto, proto2): integers are int32, `data` is bytes.
@@ -141,9 +144,9 @@ class DatumParser {
   LayoutFields fields() {
     cursor_.for_each_field(begin_, end_, [this](const WireField& field) { take(field); });
     if (!was_met_[kData]) throw refused(begin_, "has no data");
-    LayoutField image = located("image", Kind::bytes, data_);
+    LayoutField image = placed_field("image", Kind::bytes, data_);
     if (numbers_[kEncoded] == 0) add_shape(image.field);
-    return {std::move(image), numbered("label", numbers_[kLabel])};
+    return {std::move(image), integer_field("label", numbers_[kLabel])};
   }
 
  private:
@@ -212,8 +215,124 @@ LayoutFields parse_image(const StoredValue& value) {
   if (!begins_like_image(as_text(value.view(value.begin, std::min(value.length, kHeadBytes)))))
     throw Error(Code::unsupported, "the value does not begin like a JPEG, PNG or WebP image")
         .at(value.where, value.begin);
-  return {located("image", Kind::bytes, {.offset = value.begin, .length = value.length})};
+  return {placed_field("image", Kind::bytes, {.offset = value.begin, .length = value.length})};
 }
+
+// Values that msgpack packed, with msgpack_numpy: tensorpack's with TENSORPACK_SERIALIZE=msgpack.
+//   [field, ...]   bin, str, int, bool, float, or a map of NumPy's:
+//   {"nd": true, "type": "<f4", "kind": "", "shape": [3, 4], "data": bin}   an array; "kind" since
+//   0.4.2
+//   {"nd": false, "type": "<f4", "data": bin}                               a number
+// Names are bin, str with older writers. Source: msgpack_numpy.py, encode(), of msgpack-numpy
+// 0.4.8.
+class PackedValue {
+ public:
+  explicit PackedValue(const StoredValue& value)
+      : view_(value.view),
+        begin_(value.begin),
+        where_(value.where),
+        cursor_(value.view, value.begin + value.length, value.where) {}
+
+  std::vector<LayoutField> components() {
+    const MsgpackHeader list = cursor_.read(begin_);
+    if (list.type != MsgpackType::array)
+      throw refused(list.begin, shale::name_of(list.type), "a list of fields");
+    if (list.length > kMostFields)
+      throw refused(list.begin, fmt::format("{} fields", list.length), "at most 1024 fields");
+    std::vector<LayoutField> fields;
+    std::uint64_t at = list.contents;
+    for (std::uint64_t i = 0; i < list.length; ++i) {
+      const MsgpackHeader header = cursor_.read(at);
+      at = cursor_.end_of(header, 1);
+      fields.push_back(field(fmt::format("field{}", i), header, at));
+    }
+    if (at != cursor_.end()) throw left_over(cursor_.end() - at, where_, at);
+    name_image_and_label(fields);
+    return fields;
+  }
+
+ private:
+  [[nodiscard]] Error refused(std::uint64_t offset, std::string_view found,
+                              std::string_view expected) const {
+    return other_than_wanted(found, expected, where_, offset);
+  }
+
+  [[nodiscard]] LayoutField field(const std::string& name, const MsgpackHeader& header,
+                                  std::uint64_t end) const {
+    using Type = MsgpackType;
+    if (header.is_run()) {
+      return placed_field(name, header.type == Type::text ? Kind::text : Kind::bytes,
+                          {.offset = header.contents, .length = header.length});
+    }
+    if (header.type == Type::integer || header.type == Type::boolean)
+      return integer_field(name, header.integer);
+    if (header.type == Type::real) return real_field(name, header.real);
+    if (header.type == Type::map) return of_numpy(name, header.begin, end);
+    throw refused(header.begin, shale::name_of(header.type),
+                  "bytes, a string, a number or an array");
+  }
+
+  [[nodiscard]] LayoutField of_numpy(const std::string& name, std::uint64_t begin,
+                                     std::uint64_t end) const {
+    const std::vector<MsgpackEntry> map = parse_msgpack_map(view_, begin, end - begin, where_);
+    const MsgpackEntry* const nd = find_entry(map, "nd");
+    const MsgpackEntry* const type = find_entry(map, "type");
+    const MsgpackEntry* const data = find_entry(map, "data");
+    const bool has_all = nd != nullptr && nd->type == MsgpackType::boolean && type != nullptr &&
+                         data != nullptr && data->is_run();
+    if (!has_all) throw refused(begin, "a map", "an array or a number of NumPy");
+    const FieldPlace place{.offset = data->offset, .length = data->length};
+    const DType dtype = dtype_of(*type);
+    if (nd->integer == 0) {
+      std::optional<LayoutField> number = map.size() == 3 && place.length == dtype.item_bytes()
+                                              ? number_field(name, dtype, view_, place.offset)
+                                              : std::nullopt;
+      if (!number) throw refused(begin, "a number of NumPy", "one of up to 64 bits");
+      return std::move(*number);
+    }
+    std::optional<LayoutField> array = array_field(name, dtype, shape_in(map, begin), place);
+    if (!array) throw refused(begin, "an array of NumPy", "one of its shape's size");
+    return std::move(*array);
+  }
+
+  // An array of objects, or of columns, has another kind.
+  [[nodiscard]] std::vector<std::uint64_t> shape_in(const std::vector<MsgpackEntry>& map,
+                                                    std::uint64_t begin) const {
+    const MsgpackEntry* const kind = find_entry(map, "kind");
+    const MsgpackEntry* const shape = find_entry(map, "shape");
+    const bool is_plain = kind == nullptr || (kind->is_run() && kind->length == 0);
+    if (!is_plain || map.size() != (kind == nullptr ? 4U : 5U))
+      throw refused(begin, "an array of NumPy", "one of plain numbers");
+    const bool is_shape = shape != nullptr && shape->is_array_of(bit_of(MsgpackType::integer)) &&
+                          shape->integers.size() == shape->count;
+    if (!is_shape) throw refused(begin, "an array of NumPy", "the sides of an array");
+    std::vector<std::uint64_t> sides;
+    for (const std::int64_t side : shape->integers) {
+      if (side < 0)
+        throw refused(shape->value_offset, "an array of NumPy", "the sides of an array");
+      sides.push_back(static_cast<std::uint64_t>(side));
+    }
+    return sides;
+  }
+
+  [[nodiscard]] DType dtype_of(const MsgpackEntry& type) const {
+    constexpr std::uint64_t kMostTypeBytes = 32;  // of a plain one
+    if (type.is_run() && type.length <= kMostTypeBytes) {
+      try {
+        DType dtype = DType::parse(as_text(view_(type.offset, type.length)));
+        if (!dtype.is_structured()) return dtype;
+      } catch (const Error& error) {
+        if (error.code() == Code::io) throw;
+      }
+    }
+    throw refused(type.value_offset, "an array of NumPy", "a dtype of numbers, little-endian");
+  }
+
+  const ViewBytes& view_;
+  std::uint64_t begin_;
+  std::string_view where_;
+  MsgpackCursor cursor_;
+};
 
 template <PickledForm kForm>
 LayoutFields parse_pickled(const StoredValue& value) {
@@ -222,24 +341,33 @@ LayoutFields parse_pickled(const StoredValue& value) {
 
 LayoutFields parse_tensorpack(const StoredValue& value) {
   const bool is_packed = looks_packed(value.view, value.begin, value.length);
-  return is_packed ? parse_packed_value(value) : parse_pickled<PickledForm::list>(value);
+  return is_packed ? PackedValue(value).components() : parse_pickled<PickledForm::list>(value);
 }
 
 constexpr std::string_view kOfCoclr[] = {"__keys__", "__len__", "__order__", "__vlen__"};
 constexpr std::string_view kOfKeys[] = {"__keys__"};
 constexpr std::string_view kOfXunge[] = {"__keys__", "__len__"};
 constexpr LayoutFacts kLayouts[] = {
-    {.dialect = Dialect::coclr, .described_by = kOfCoclr, .parse = parse_video},
-    {.dialect = Dialect::lyken_old, .described_by = kOfKeys, .parse = parse_lyken},
+    {.dialect = Dialect::coclr,
+     .described_by = kOfCoclr,
+     .parse = parse_video,
+     .has_videos = true,
+     .has_usual_fields = true},
+    {.dialect = Dialect::lyken_old,
+     .described_by = kOfKeys,
+     .parse = parse_lyken,
+     .has_usual_fields = true},
     {.dialect = Dialect::caffe, .described_by = {}, .parse = parse_caffe},
     {.dialect = Dialect::xunge,
      .described_by = kOfXunge,
      .parse = parse_pickled<PickledForm::pair>,
-     .has_pickled_list = true},
+     .has_pickled_list = true,
+     .has_usual_fields = true},
     {.dialect = Dialect::thecml,
      .described_by = kOfXunge,
      .parse = parse_pickled<PickledForm::batch>,
-     .has_pickled_list = true},
+     .has_pickled_list = true,
+     .has_usual_fields = true},
     {.dialect = Dialect::tensorpack,
      .described_by = kOfKeys,
      .parse = parse_tensorpack,
@@ -253,8 +381,14 @@ constexpr LayoutFacts kLayouts[] = {
 
 }  // namespace
 
-Error not_of_layout(Dialect layout, std::string_view fact) {
-  return Error(Code::unsupported, "not of layout {}: {}", name_of(layout), fact);
+bool looks_packed(const ViewBytes& view, std::uint64_t begin, std::uint64_t length) {
+  if (length == 0) return false;
+  const auto tag = std::to_integer<std::uint8_t>(view(begin, 1)[0]);
+  return (tag >= 0x90 && tag <= 0x9f) || tag == 0xdc || tag == 0xdd;
+}
+
+Error not_of_layout(const LayoutFacts& layout, std::string_view fact) {
+  return Error(Code::unsupported, "not of layout {}: {}", name_of(layout.dialect), fact);
 }
 
 std::span<const LayoutFacts> all_layouts() { return kLayouts; }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/base/view_bytes.hpp"
+#include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
 
 #include "formats/lmdb/lmdb_layout_field.hpp"
@@ -26,23 +28,28 @@
 
 namespace shale::lmdb {
 
+/// True for what begins as a msgpack list; no pickle of protocol 2 and above does.
+[[nodiscard]] bool looks_packed(const ViewBytes& view, std::uint64_t begin, std::uint64_t length);
+
 /// A layout: a row.
 struct LayoutFacts {
   Dialect dialect;
   std::span<const std::string_view> described_by;  ///< keys of the entries that are not samples
-  /// The fields of a value. The label of a coclr video is not in its value: it is the last field,
+  /// The fields of a value. The label of a video is not in its value: it is the last field,
   /// and 0. Reads headers and numbers, not contents. Errors: Code::damaged, Code::unsupported and
   /// Code::limit, with the offset, for anything else; what the view throws.
   std::vector<LayoutField> (*parse)(const StoredValue& value);
   bool has_pickled_list = false;  ///< of keys; else it is msgpack
   bool may_be_packed = false;     ///< or its list and its values are msgpack
   bool is_recognized = true;      ///< false: only --parse asks for it
+  bool has_videos = false;        ///< lists of frames, whose classes are in their keys
+  bool has_usual_fields = false;  ///< in each file: an image (or frames) and a label
 };
 [[nodiscard]] std::span<const LayoutFacts> all_layouts();
 /// Errors: Code::unsupported for a dialect that no LMDB file has.
 [[nodiscard]] const LayoutFacts& facts_of(Dialect layout);
 
 /// "not of layout coclr: ...". To be thrown.
-[[nodiscard]] Error not_of_layout(Dialect layout, std::string_view fact);
+[[nodiscard]] Error not_of_layout(const LayoutFacts& layout, std::string_view fact);
 
 }  // namespace shale::lmdb

@@ -7,14 +7,16 @@
 
 namespace shale::lmdb {
 
-Error other_than_wanted(std::string_view found, std::string_view wanted, std::string_view where,
-                        std::uint64_t offset) {
-  return Error(Code::unsupported, "the value has {}, expected {}", found, wanted).at(where, offset);
+LayoutField placed_field(std::string_view name, Kind kind, const FieldPlace& place) {
+  return {.field = {.name = std::string(name), .kind = kind}, .cell = {.place = place}};
 }
-
-Error left_over(std::uint64_t bytes, std::string_view where, std::uint64_t offset) {
-  return Error(Code::unsupported, "{} bytes are left over after a msgpack value", bytes)
-      .at(where, offset);
+LayoutField integer_field(std::string_view name, std::int64_t number) {
+  return {.field = {.name = std::string(name), .kind = Kind::integer},
+          .cell = {.place = {}, .integer = number}};
+}
+LayoutField real_field(std::string_view name, double number) {
+  return {.field = {.name = std::string(name), .kind = Kind::real},
+          .cell = {.place = {}, .real = number}};
 }
 
 std::optional<LayoutField> array_field(std::string_view name, DType dtype,

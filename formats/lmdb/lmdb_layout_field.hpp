@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/base/error.hpp"
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
@@ -27,14 +26,12 @@ struct StoredValue {
   std::string_view where;
 };
 
-/// The error for a value that has something else at `offset` than its layout wants.
-[[nodiscard]] Error other_than_wanted(std::string_view found, std::string_view wanted,
-                                      std::string_view where, std::uint64_t offset);
-/// The error for bytes behind the end of a msgpack value.
-[[nodiscard]] Error left_over(std::uint64_t bytes, std::string_view where, std::uint64_t offset);
-
 /// The most components that a value may have as fields.
 inline constexpr std::size_t kMostFields = 1'024;
+
+[[nodiscard]] LayoutField placed_field(std::string_view name, Kind kind, const FieldPlace& place);
+[[nodiscard]] LayoutField integer_field(std::string_view name, std::int64_t number);
+[[nodiscard]] LayoutField real_field(std::string_view name, double number);
 
 // What tensorpack's values are made of, whichever way they were serialized.
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,12 +13,23 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/io/scratch_file.hpp"
 #include "shale/wire/msgpack_sample.hpp"
 #include "shale/wire/pickle_writer.hpp"
 
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
+
+// What the readers do with the lists (CoCLR, dataset/lmdb_dataset.py, commit 45f200e):
+//   ClassInd.txt           strip() of each line; if the first one has a comma, what is behind the
+//                          last comma of each line
+//   {train,test}_split01.csv   UCF101, HMDB51: pandas, no header; of column 0, split at '/', the
+//                          last but two is the class, the last but one the video; the classes of
+//                          each list are as many as those of ClassInd.txt (assert)
+//   {train,val}_split.csv  Kinetics-400: the last but one is the class, the last the video
+//   video_source.json      Kinetics-400: "Class/video" -> number of the video it was cut from
+// val and test are the same list to the readers, under another name for either dataset.
 
 namespace shale {
 namespace {
@@ -59,49 +71,32 @@ ImageAndLabel places_in(const Schema& schema) {
 // Values in the order in which they come, until they are asked for by number.
 class ValueSpool {
  public:
-  explicit ValueSpool(const std::string& folder)
-      : places_file_(folder),
-        small_file_(folder),
-        places_(output_to(places_file_)),
-        small_(output_to(small_file_)) {}
+  explicit ValueSpool(const std::string& folder) : places_(folder), small_(folder) {}
 
   struct Place {
     std::uint64_t at = 0;  // the page of a large value, where a small one lies in the spool
     std::uint64_t bytes = 0;
   };
   void add(const Place& place) { places_.append(std::as_bytes(std::span(&place, 1))); }
-  /// Where it is.
+  // Where it is.
   std::uint64_t add_small(const Blob& value) {
     const std::uint64_t at = small_.size();
     value.for_each_piece([&](Bytes piece) { small_.append(piece); });
     return at;
   }
-  void finish() {
-    (void)places_.finish();
-    (void)small_.finish();
-    places_in_.emplace(places_file_.link());
-    small_in_.emplace(small_file_.link());
-  }
-  [[nodiscard]] Place place(std::uint64_t number) const {
+  [[nodiscard]] Place place(std::uint64_t number) {
     Place place;
-    places_in_->read_exact(number * sizeof place, std::as_writable_bytes(std::span(&place, 1)));
+    places_.read_exact(number * sizeof place, std::as_writable_bytes(std::span(&place, 1)));
     return place;
   }
-  [[nodiscard]] std::vector<std::byte> small(const Place& place) const {
+  [[nodiscard]] std::vector<std::byte> small(const Place& place) {
     std::vector<std::byte> value(place.bytes);
-    small_in_->read_exact(place.at, value);
+    small_.read_exact(place.at, value);
     return value;
   }
 
  private:
-  static OutputFile output_to(const NamelessFile& file) {
-    return OutputFile(file.duplicate(), file.path(),
-                      {.io = IoMode::buffered, .buffer_bytes = 1 << 20, .buffers = 1});
-  }
-
-  NamelessFile places_file_, small_file_;
-  OutputFile places_, small_;
-  std::optional<InputFile> places_in_, small_in_;
+  ScratchFile places_, small_;
 };
 
 class LayoutFileWriter : public ShardWriter {
@@ -245,7 +240,6 @@ class XungeWriter final : public LayoutFileWriter {
   }
 
   void describe() override {
-    spool_.finish();
     std::uint64_t number = 0;
     for (std::uint64_t i = 0; i < samples(); ++i) {
       place(number);
@@ -365,26 +359,101 @@ std::unique_ptr<ShardWriter> create_writer(OutputFile& file) {
   return std::make_unique<Writer>(file);
 }
 
+constexpr std::string_view kCoclrName = "CoCLR";
+constexpr std::string_view kSuffixHint = "choose an output that ends in .lmdb, or in .mdb";
+constexpr std::string_view kFramesNote =
+    "the frames keep the order of the input; CoCLR's own script sorts their names bytewise";
+constexpr std::string_view kSplitNames[] = {"train", "val", "test"};
+
+constexpr ReaderLists kUcf101Lists{.program = kCoclrName,
+                                   .classes_name = "ClassInd.txt",
+                                   .train_name = "train_split01.csv",
+                                   .other_name = "test_split01.csv",
+                                   .behind_key = "/"};
+constexpr ReaderLists kK400Lists{.program = kCoclrName,
+                                 .classes_name = "ClassInd.txt",
+                                 .train_name = "train_split.csv",
+                                 .other_name = "val_split.csv",
+                                 .behind_key = "",
+                                 .numbers_name = "video_source.json",
+                                 .wants_each_class = false};
+
+// LSUN's readers open CLASS_SPLIT_lmdb: a class that does not end in a split gets that which the
+// input is named after.
+std::string lsun_directory(std::string_view class_name, std::string_view input) {
+  const auto is_split = [](std::string_view name) {
+    return std::ranges::find(kSplitNames, name) != std::end(kSplitNames);
+  };
+  const std::size_t end = class_name.rfind('_');
+  const bool has_split =
+      end != std::string_view::npos && end > 0 && is_split(class_name.substr(end + 1));
+  return has_split
+             ? fmt::format("{}_lmdb", class_name)
+             : fmt::format("{}_{}_lmdb", class_name, is_split(input) ? input : kSplitNames[0]);
+}
+
+std::string k400_file(std::string_view part) {
+  return fmt::format("k400_frame_{}.lmdb", part == "train" ? "train" : "val");
+}
+
 // What is written: a row per layout.
 struct WrittenLayout {
-  std::string_view name;
+  Layout row;
   Kind kind;  // of the field beside the label
   Record (*encode)(const Sample&, const Schema&);
   std::unique_ptr<ShardWriter> (*create)(OutputFile& file);
 };
-constexpr WrittenLayout kWritten[] = {
-    {kCoclr, Kind::list, encode_video, create_writer<CoclrWriter>},
-    {"xunge", Kind::bytes, encode_pickled_pair, create_writer<XungeWriter>},
-    {"caffe", Kind::bytes, encode_datum, create_writer<CaffeWriter>},
-    {"lsun", Kind::bytes, encode_image, create_writer<LsunWriter>}};
 
-const WrittenLayout& written_layout(std::string_view name) {
-  const auto* const found = std::ranges::find(kWritten, name, &WrittenLayout::name);
-  if (found == std::end(kWritten)) throw Error(Code::usage, "layout '{}' is not written", name);
-  return *found;
+constexpr Layout in_one_file(std::string_view name) {
+  return {.name = name, .option = name, .container = "LMDB", .suffix_hint = kSuffixHint};
+}
+
+constexpr Layout coclr_file() {
+  Layout row = in_one_file(kCoclr);
+  row.frames_note = kFramesNote;
+  row.lists_note =
+      "CoCLR's readers also want ClassInd.txt and lists of train and test videos: "
+      "--split writes them";
+  row.lists = &kUcf101Lists;
+  return row;
+}
+
+constexpr Layout coclr_directory() {
+  Layout row = coclr_file();
+  row.name = "coclr-k400";
+  row.writes = Layout::Writes::list_files;
+  row.lists_note = {};
+  row.lists = &kK400Lists;
+  row.part_name = k400_file;
+  return row;
+}
+
+constexpr Layout lsun_directories() {
+  Layout row = in_one_file("lsun");
+  row.writes = Layout::Writes::class_files;
+  row.class_directory = lsun_directory;
+  row.data_name = "data.mdb";
+  row.lock_name = "lock.mdb";
+  return row;
+}
+
+constexpr WrittenLayout kWritten[] = {
+    {coclr_file(), Kind::list, encode_video, create_writer<CoclrWriter>},
+    {coclr_directory(), Kind::list, encode_video, create_writer<CoclrWriter>},
+    {in_one_file("xunge"), Kind::bytes, encode_pickled_pair, create_writer<XungeWriter>},
+    {in_one_file("caffe"), Kind::bytes, encode_datum, create_writer<CaffeWriter>},
+    {lsun_directories(), Kind::bytes, encode_image, create_writer<LsunWriter>}};
+
+const WrittenLayout& written_layout(std::string_view option) {
+  for (const WrittenLayout& written : kWritten)
+    if (written.row.option == option) return written;
+  throw Error(Code::usage, "layout '{}' is not written", option);
 }
 
 }  // namespace
+
+const Layout* const kLmdbLayouts[] = {&kWritten[0].row, &kWritten[1].row, &kWritten[2].row,
+                                      &kWritten[3].row, &kWritten[4].row};
 
 void check_fits_layout(std::string_view layout, const Schema& schema) {
   const Kind wanted = written_layout(layout).kind;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "shale/format/format.hpp"
+#include "shale/format/layout.hpp"
 
 // Files in the layouts that other programs read (lmdb_layout.hpp): what Format::encode and
 // Format::create_shard do where the option "layout" names one.
@@ -12,6 +12,9 @@ namespace shale {
 
 /// The value of the option for what shale itself reads best.
 inline constexpr std::string_view kOwnLayout = "shale";
+
+/// The layouts that are written: rows of lmdb_format.
+extern const Layout* const kLmdbLayouts[5];
 
 /// Errors: Code::usage for a layout that is not written; Code::unsupported for a schema other than
 /// bytes (of coclr: a list) and an integer.

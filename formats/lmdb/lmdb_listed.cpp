@@ -14,7 +14,6 @@
 
 #include "formats/lmdb/lmdb_cursor.hpp"
 #include "formats/lmdb/lmdb_layout.hpp"
-#include "formats/lmdb/lmdb_packed.hpp"
 #include "formats/lmdb/lmdb_pickled.hpp"
 
 namespace shale::lmdb {
@@ -32,29 +31,15 @@ struct MetaEntry {
 /// Called with each key of a list, and where it is.
 using UseName = std::function<void(Bytes name, std::uint64_t offset)>;
 
-// The views of one reader: no other may be asked in between.
-class OwnWindow {
- public:
-  explicit OwnWindow(const InputFile& file)
-      : window_(file), view_([this](std::uint64_t offset, std::uint64_t length) {
-          return window_.view(offset, length);
-        }) {}
-  [[nodiscard]] const ViewBytes& view() const { return view_; }
-
- private:
-  WindowReader window_;
-  ViewBytes view_;
-};
-
 std::string_view class_of(std::string_view key) { return key.substr(0, key.find('/')); }
 
 }  // namespace
 
 class NamedSamples::Lists {
  public:
-  Lists(const InputFile& file, Dialect layout)
+  Lists(const InputFile& file, const LayoutFacts& layout)
       : file_(file), layout_(layout), map_(open_lmdb_map(file)) {
-    const std::span<const std::string_view> described_by = facts_of(layout).described_by;
+    const std::span<const std::string_view> described_by = layout.described_by;
     const MetaEntry keys = meta_entry("__keys__");
     const std::uint64_t entries = map_->facts().entries;
     samples_ = count_of(keys);
@@ -64,14 +49,14 @@ class NamedSamples::Lists {
                                       samples_, described_by.size(), entries));
     }
     check_length_entry(described_by);
-    if (layout == Dialect::coclr) check_videos(keys);
+    if (layout.has_videos) check_videos(keys);
   }
 
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
   [[nodiscard]] const std::vector<std::string>& classes() const { return classes_; }
 
   void for_each(const std::function<void(const NamedSample&)>& use) const {
-    const bool are_videos = layout_ == Dialect::coclr;
+    const bool are_videos = layout_.has_videos;
     std::uint64_t row = 0;
     NamedSample sample;
     for_each_name(meta_entry(are_videos ? "__order__" : "__keys__"),
@@ -121,8 +106,9 @@ class NamedSamples::Lists {
   // A msgpack list; `read` gets the cursor and each element's header.
   template <class Read>
   std::uint64_t for_each_element(const MetaEntry& entry, Read read) const {
-    const OwnWindow window(file_);
-    MsgpackCursor cursor(window.view(), entry.offset + entry.bytes, file_.path());
+    WindowReader window(file_);
+    const ViewBytes view = window.views();
+    MsgpackCursor cursor(view, entry.offset + entry.bytes, file_.path());
     const MsgpackHeader list = cursor.read(entry.offset);
     if (list.type != MsgpackType::array)
       throw refused(entry, fmt::format("is {}, not a list", shale::name_of(list.type)));
@@ -137,19 +123,18 @@ class NamedSamples::Lists {
   }
 
   [[nodiscard]] bool is_pickled(const MetaEntry& entry) const {
-    const LayoutFacts& facts = facts_of(layout_);
-    if (!facts.has_pickled_list || !facts.may_be_packed) return facts.has_pickled_list;
-    const OwnWindow window(file_);
-    return !looks_packed(window.view(), entry.offset, entry.bytes);
+    if (!layout_.has_pickled_list || !layout_.may_be_packed) return layout_.has_pickled_list;
+    WindowReader window(file_);
+    return !looks_packed(window.views(), entry.offset, entry.bytes);
   }
 
   std::uint64_t for_each_name(const MetaEntry& entry, const UseName& use) const {
     if (is_pickled(entry)) {
-      const OwnWindow window(file_);
-      return for_each_pickled_key(window.view(), entry.offset, entry.bytes, file_.path(),
+      WindowReader window(file_);
+      return for_each_pickled_key(window.views(), entry.offset, entry.bytes, file_.path(),
                                   [&](std::uint64_t offset, std::uint64_t length) {
                                     check_length(entry, length);
-                                    use(window.view()(offset, length), offset);
+                                    use(window.view(offset, length), offset);
                                   });
     }
     return for_each_element(entry, [&](MsgpackCursor& cursor, const MsgpackHeader& element) {
@@ -171,10 +156,11 @@ class NamedSamples::Lists {
   }
 
   [[nodiscard]] std::int64_t number_in(const MetaEntry& entry) const {
-    const OwnWindow window(file_);
+    WindowReader window(file_);
+    const ViewBytes view = window.views();
     if (is_pickled(entry))
-      return parse_pickled_integer(window.view(), entry.offset, entry.bytes, file_.path());
-    MsgpackCursor cursor(window.view(), entry.offset + entry.bytes, file_.path());
+      return parse_pickled_integer(view, entry.offset, entry.bytes, file_.path());
+    MsgpackCursor cursor(view, entry.offset + entry.bytes, file_.path());
     const MsgpackHeader header = cursor.read(entry.offset);
     if (header.type != MsgpackType::integer || header.contents != cursor.end())
       throw refused(entry, "is not a number");
@@ -235,13 +221,13 @@ class NamedSamples::Lists {
   }
 
   const InputFile& file_;
-  Dialect layout_;
+  const LayoutFacts& layout_;
   std::shared_ptr<const KeyMap> map_;
   std::uint64_t samples_ = 0;
   std::vector<std::string> classes_;
 };
 
-NamedSamples::NamedSamples(const InputFile& file, Dialect layout)
+NamedSamples::NamedSamples(const InputFile& file, const LayoutFacts& layout)
     : lists_(std::make_unique<Lists>(file, layout)) {}
 NamedSamples::~NamedSamples() = default;
 std::uint64_t NamedSamples::samples() const { return lists_->samples(); }

@@ -9,6 +9,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
 
+#include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
 
 namespace shale::lmdb {
@@ -34,7 +35,7 @@ class NamedSamples {
   /// Reads and compares the entries that describe the file, which outlives this. Errors:
   /// Code::unsupported with the entry, for those that are absent, of another shape or do not agree;
   /// Code::damaged; Code::limit; Code::io.
-  NamedSamples(const InputFile& file, Dialect layout);
+  NamedSamples(const InputFile& file, const LayoutFacts& layout);
   ~NamedSamples();
   NamedSamples(const NamedSamples&) = delete;
   NamedSamples& operator=(const NamedSamples&) = delete;

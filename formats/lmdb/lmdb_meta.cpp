@@ -23,10 +23,6 @@ constexpr std::uint32_t byte_swapped(std::uint32_t value) {
   return value << 24 | (value & 0xff00) << 8 | (value >> 8 & 0xff00) | value >> 24;
 }
 
-std::uint32_t u32_at(Bytes bytes, std::uint64_t offset) {
-  return ByteReader(bytes.subspan(offset)).read_u32();
-}
-
 TreeRecord read_tree(ByteReader& in) {
   TreeRecord tree;
   tree.flags = in.read_u16();
@@ -39,25 +35,15 @@ TreeRecord read_tree(ByteReader& in) {
   return tree;
 }
 
-// Files of relatives of LMDB 0.9 (64-bit), which are told by where their magic lies.
-void refuse_relatives(Bytes page, const InputFile& file) {
-  constexpr std::uint64_t k32BitHeader = 12, kVersionOneHeader = 24;
-  const std::uint32_t magic = u32_at(page, kPageHeaderBytes);
-  std::string_view relative;
-  if (magic == byte_swapped(kMagic)) relative = "a big-endian machine";
-  if (u32_at(page, k32BitHeader) == kMagic) relative = "a 32-bit program";
-  if (u32_at(page, kVersionOneHeader) == kMagic) relative = "LMDB 1.0 or a preview of it";
-  if (relative.empty()) return;
-  throw Error(Code::unsupported, "an LMDB file of {}, whose layout differs", relative)
-      .at(file.path(), 0)
-      .hint(kConvertHint);
-}
-
 // Reads the meta page at `offset`. Errors: Code::damaged, Code::unsupported.
 MetaPage read_meta(const InputFile& file, std::uint64_t offset, std::uint64_t number) {
   std::array<std::byte, kMetaBytes> page{};
   file.read_exact(offset, page);
-  if (number == 0) refuse_relatives(page, file);
+  if (const std::string_view relative = relative_of(page); number == 0 && !relative.empty()) {
+    throw Error(Code::unsupported, "an LMDB file of {}, whose layout differs", relative)
+        .at(file.path(), 0)
+        .hint(kConvertHint);
+  }
   ByteReader in(page, file.path(), offset);
   const std::uint64_t found_number = in.read_u64();
   in.skip(sizeof(std::uint16_t));
@@ -114,6 +100,17 @@ std::string turn_fault(const MetaPage& first, const MetaPage& second) {
 }
 
 }  // namespace
+
+std::uint32_t number_at(Bytes head, std::uint64_t offset) {
+  return offset + 4 > head.size() ? 0 : ByteReader(head.subspan(offset)).read_u32();
+}
+
+std::string_view relative_of(Bytes head) {
+  constexpr std::uint64_t k32BitHeader = 12, kVersionOneHeader = 24;
+  if (number_at(head, kVersionOneHeader) == kMagic) return "LMDB 1.0 or a preview of it";
+  if (number_at(head, k32BitHeader) == kMagic) return "a 32-bit program";
+  return number_at(head, kPageHeaderBytes) == byte_swapped(kMagic) ? "a big-endian machine" : "";
+}
 
 void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file) {
   if ((meta.main_tree.flags & kDupSort) == 0) return;

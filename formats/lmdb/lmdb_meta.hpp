@@ -7,14 +7,15 @@
 #include "shale/base/finding.hpp"
 #include "shale/io/input_file.hpp"
 
+#include "formats/lmdb/lmdb_page.hpp"
+
 // The two meta pages of an LMDB file, read as lmdb_page.hpp draws them.
 
 namespace shale::lmdb {
 
 /// What a meta page says of one tree.
-struct TreeRecord {
-  std::uint16_t flags = 0, depth = 0;
-  std::uint64_t branch_pages = 0, leaf_pages = 0, overflow_pages = 0, entries = 0;
+struct TreeRecord : TreeStatistics {
+  std::uint16_t flags = 0;
   std::uint64_t root = 0;  ///< kNoPage: the tree is empty
 };
 
@@ -25,6 +26,12 @@ struct MetaPage {
   TreeRecord free_tree = {}, main_tree = {};
   std::uint64_t last_page = 0, transaction = 0;
   std::uint64_t map_bytes = 0;
+
+  /// Those in use lie below the last one in use, and whole in the file.
+  [[nodiscard]] std::uint64_t pages_in(std::uint64_t file_bytes) const {
+    const std::uint64_t in_file = file_bytes / page_bytes;
+    return last_page < in_file ? last_page + 1 : in_file;
+  }
 };
 
 /// Reads both meta pages and gives the one that counts. What is wrong with the other one, or with
@@ -33,6 +40,13 @@ struct MetaPage {
 /// another layout; Code::damaged if the first page is not a meta page, or the file ends before it;
 /// Code::io.
 [[nodiscard]] MetaPage read_live_meta(const InputFile& file, const FindingSink& findings);
+
+/// The u32 at an offset of a file's first bytes; 0 where they end before.
+[[nodiscard]] std::uint32_t number_at(Bytes head, std::uint64_t offset);
+
+/// Whose file this is, if not that of a 64-bit LMDB 0.9, by where the magic lies in its first
+/// bytes: "a big-endian machine". Else empty.
+[[nodiscard]] std::string_view relative_of(Bytes head);
 
 /// Errors: Code::unsupported for a main tree whose keys have sorted duplicates.
 void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/printable.hpp"
+
 #include "formats/lmdb/lmdb_page.hpp"
 
 namespace shale::lmdb {
@@ -148,6 +150,19 @@ int sign_of(std::size_t a, std::size_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 PageContents read_page(Bytes page, std::uint64_t number,
                        const std::function<void(PageFault)>& faults) {
   return PageReader(page, faults).read(number);
+}
+
+std::optional<std::uint64_t> overflow_pages_in(Bytes header, std::uint64_t number) {
+  ByteReader in(header);
+  if (in.read_u64() != number) return std::nullopt;
+  in.skip(sizeof(std::uint16_t));
+  if (in.read_u16() != kOverflowPage) return std::nullopt;
+  return in.read_u32();
+}
+
+std::string shown_key(Bytes key) {
+  constexpr std::size_t kMostShown = 64;
+  return printable(as_text(key.first(std::min(key.size(), kMostShown))));
 }
 
 int compare_keys(Bytes a, Bytes b, std::uint16_t tree_flags) {

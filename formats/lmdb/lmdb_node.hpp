@@ -40,6 +40,13 @@ struct PageContents {
 [[nodiscard]] PageContents read_page(Bytes page, std::uint64_t number,
                                      const std::function<void(PageFault)>& faults);
 
+/// How many overflow pages the header of the first one says that there are; nullopt for a page of
+/// another kind or number.
+[[nodiscard]] std::optional<std::uint64_t> overflow_pages_in(Bytes header, std::uint64_t number);
+
+/// A key as a message shows it: no more than its first 64 bytes.
+[[nodiscard]] std::string shown_key(Bytes key);
+
 /// How the keys of a tree are ordered: memcmp and then length, or as the flags of the tree say.
 /// Negative, zero or positive. Source: mdb.c, mdb_cmp_memn, mdb_cmp_memnr, mdb_cmp_cint.
 [[nodiscard]] int compare_keys(Bytes a, Bytes b, std::uint16_t tree_flags);

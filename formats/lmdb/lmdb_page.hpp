@@ -29,8 +29,10 @@
 namespace shale::lmdb {
 
 inline constexpr std::uint32_t kMagic = 0xBEEFC0DE, kVersion = 1;
-inline constexpr std::uint64_t kPageHeaderBytes = 16, kNodeHeaderBytes = 8, kTreeBytes = 48,
+inline constexpr std::uint64_t kPageHeaderBytes = 16, kNodeHeaderBytes = 8,
                                kMetaBytes = 152;  ///< of a meta page, its header included
+/// The page size of every file that shale writes, whatever machine it runs on.
+inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kMetaPages = 2;
 inline constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 inline constexpr std::uint64_t kMaxKeyBytes = 511, kMaxValueBytes = 0xffff'ffff;
@@ -41,18 +43,22 @@ enum PageFlags : std::uint16_t {
   kLeafPage = 0x02,
   kOverflowPage = 0x04,
   kMetaPage = 0x08,
-  kDirtyPage = 0x10,
-  kLeaf2Page = 0x20,
-  kSubPage = 0x40,
 };
 enum NodeFlags : std::uint16_t { kBigData = 0x01, kSubData = 0x02, kDupData = 0x04 };
 enum TreeFlags : std::uint16_t {
   kReverseKey = 0x02,
   kDupSort = 0x04,
   kIntegerKey = 0x08,
-  kDupFixed = 0x10,
-  kIntegerDup = 0x20,
-  kReverseDup = 0x40,
+};
+
+/// What mdb_stat says of a tree, a walk has met, and the writer foretells.
+struct TreeStatistics {
+  std::uint64_t entries = 0, depth = 0, branch_pages = 0, leaf_pages = 0, overflow_pages = 0;
+  friend bool operator==(const TreeStatistics&, const TreeStatistics&) = default;
+  [[nodiscard]] std::uint64_t pages() const {
+    return kMetaPages + branch_pages + leaf_pages + overflow_pages;
+  }
+  [[nodiscard]] std::uint64_t file_bytes() const { return pages() * kPageBytes; }
 };
 
 /// Nodes begin at even offsets.

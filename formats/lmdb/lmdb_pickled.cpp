@@ -60,7 +60,7 @@ class ValueParser {
   [[nodiscard]] std::vector<LayoutField> pair(const Value& root) const {
     if (!root.is(PickleKind::tuple) || root.size() != 2)
       throw refused(root, "a tuple of an image and a label");
-    return {bytes_field("image", root[0]), integer_field("label", root[1])};
+    return {bytes_field("image", root[0]), number_in("label", root[1])};
   }
 
   // ([bytes], array([int]))
@@ -68,9 +68,8 @@ class ValueParser {
     if (!root.is(PickleKind::tuple) || root.size() != 2 || !is_sequence(root[0]) ||
         root[0].size() != 1)
       throw refused(root, "a tuple of a list of one image, and of labels");
-    LayoutField label = is_sequence(root[1]) && root[1].size() == 1
-                            ? integer_field("label", root[1][0])
-                            : only_element(root[1]);
+    LayoutField label = is_sequence(root[1]) && root[1].size() == 1 ? number_in("label", root[1][0])
+                                                                    : only_element(root[1]);
     return {bytes_field("image", root[0][0]), std::move(label)};
   }
 
@@ -106,27 +105,23 @@ class ValueParser {
     return is_utf8(name) ? std::optional(std::move(name)) : std::nullopt;
   }
 
-  static LayoutField named(std::string_view name, Kind kind) {
-    return {.field = {.name = std::string(name), .kind = kind}, .cell = {}};
-  }
-
   [[nodiscard]] LayoutField bytes_field(std::string_view name, const Value& value) const {
     if (!value.is(PickleKind::bytes)) throw refused(value, "bytes");
-    LayoutField made = named(name, Kind::bytes);
-    made.cell.place = {.offset = value.offset(), .length = value.length()};
-    return made;
+    return placed_field(name, Kind::bytes, place_of(value));
   }
 
-  [[nodiscard]] LayoutField integer_field(std::string_view name, const Value& value) const {
+  static FieldPlace place_of(const Value& run) {
+    return {.offset = run.offset(), .length = run.length()};
+  }
+
+  [[nodiscard]] LayoutField number_in(std::string_view name, const Value& value) const {
     if (is_call_of(value, kScalar)) {
       LayoutField made = scalar_field(name, value);
       if (made.field.kind == Kind::integer) return made;
     }
     if (!value.is(PickleKind::integer) && !value.is(PickleKind::boolean))
       throw refused(value, "an integer");
-    LayoutField made = named(name, Kind::integer);
-    made.cell.integer = value.integer();
-    return made;
+    return integer_field(name, value.integer());
   }
 
   // The number in an array of one.
@@ -142,18 +137,10 @@ class ValueParser {
   [[nodiscard]] LayoutField field(std::string_view name, const Value& value) const {
     if (value.is(PickleKind::bytes)) return bytes_field(name, value);
     if (value.is(PickleKind::integer) || value.is(PickleKind::boolean))
-      return integer_field(name, value);
+      return number_in(name, value);
     if (is_call_of(value, kScalar)) return scalar_field(name, value);
-    if (value.is(PickleKind::real)) {
-      LayoutField made = named(name, Kind::real);
-      made.cell.real = value.real();
-      return made;
-    }
-    if (value.is(PickleKind::text)) {
-      LayoutField made = named(name, Kind::text);
-      made.cell.place = {.offset = value.offset(), .length = value.length()};
-      return made;
-    }
+    if (value.is(PickleKind::real)) return real_field(name, value.real());
+    if (value.is(PickleKind::text)) return placed_field(name, Kind::text, place_of(value));
     std::optional<PickledArray> array = array_of(value);
     if (!array) throw refused(value, "bytes, a string, a number or an array");
     // Of its shape's size: array_in() has seen to that.

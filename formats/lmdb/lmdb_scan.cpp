@@ -28,7 +28,6 @@ using lmdb::MetaPage;
 using lmdb::ordinal_of;
 using lmdb::TreeEntry;
 
-constexpr std::uint64_t kOwnPageBytes = 4096;
 // Header, pointer and key of an entry: a file holds no more entries than this goes into it.
 constexpr std::uint64_t kLeastOwnEntryBytes = 18;
 
@@ -40,6 +39,7 @@ class LmdbScanner {
       : file_(input.files[0]),
         schema_(input.schema),
         dialect_(input.layout.dialect),
+        facts_(is_layout(dialect_) ? &lmdb::facts_of(dialect_) : nullptr),
         reads_payload_(input.reads_payload),
         rows_(rows),
         findings_(findings),
@@ -54,7 +54,7 @@ class LmdbScanner {
     if (!meta) return;
     std::optional<SparseReading> sparse;
     if (!reads_payload_) sparse.emplace(file_);
-    const bool is_listed = is_layout(dialect_) && !lmdb::facts_of(dialect_).described_by.empty();
+    const bool is_listed = facts_ != nullptr && !facts_->described_by.empty();
     const lmdb::TreeWalkOptions options{
         .is_own = is_own(),
         .reads_overflow_headers = reads_payload_,
@@ -69,10 +69,9 @@ class LmdbScanner {
 
   /// The rows of a part: false where they are not as shale writes them, which may have become a
   /// finding.
-  bool scan_part(lmdb::TreeParts& parts, std::uint64_t begin, std::uint64_t end,
-                 const ViewBytes& view, const bool& has_findings) {
-    row_number_ = begin;
-    return parts.walk(begin, end, view, pace_, [&](const TreeEntry& entry) {
+  bool scan_rows(lmdb::TreeParts& parts, const ScanRows& part, const bool& has_findings) {
+    row_number_ = part.begin.row;
+    return parts.walk(part, pace_, [&](const TreeEntry& entry) {
       scan_entry(entry);
       return !has_findings;
     });
@@ -125,11 +124,12 @@ class LmdbScanner {
         findings_(std::move(finding));
         return std::nullopt;
       }
-      if (!is_own() || (meta.page_bytes == kOwnPageBytes && meta.main_tree.flags == 0)) return meta;
+      if (!is_own() || (meta.page_bytes == lmdb::kPageBytes && meta.main_tree.flags == 0))
+        return meta;
       finding.message = "meta page differs from what shale writes";
       finding.found =
           fmt::format("pages of {} bytes, flags {:#06x}", meta.page_bytes, meta.main_tree.flags);
-      finding.expected = fmt::format("{}, {:#06x}", kOwnPageBytes, 0);
+      finding.expected = fmt::format("{}, {:#06x}", lmdb::kPageBytes, 0);
     } catch (const Error& error) {
       if (error.code() != Code::damaged && error.code() != Code::unsupported) throw;
       finding.message = error.message();
@@ -148,7 +148,7 @@ class LmdbScanner {
     if (!is_own()) take_key(entry);
     check_flags(entry);
     const bool is_value = (entry.flags & lmdb::kSubData) == 0 && entry.value_offset != kMissing;
-    if (is_value && is_layout(dialect_)) {
+    if (is_value && facts_ != nullptr) {
       scan_layout_value(entry, 0);
     } else if (is_value && dialect_ == Dialect::plain) {
       take_value(entry);
@@ -162,7 +162,7 @@ class LmdbScanner {
   void scan_listed() {
     draft_.at_row(std::nullopt);
     try {
-      const lmdb::NamedSamples listed(file_, dialect_);
+      const lmdb::NamedSamples listed(file_, *facts_);
       listed.for_each([&](const lmdb::NamedSample& sample) {
         pace_.step_to_row(row_number_, listed.samples());
         draft_.at_row(row_number_);
@@ -199,12 +199,11 @@ class LmdbScanner {
   void scan_layout_value(const TreeEntry& entry, std::int64_t label) {
     std::vector<lmdb::LayoutField> fields;
     try {
-      fields = lmdb::facts_of(dialect_).parse(
-          {value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
+      fields = facts_->parse({value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
     } catch (const Error& error) {
       return report(error);
     }
-    if (dialect_ == Dialect::coclr) fields.back().cell.integer = label;
+    if (facts_->has_videos) fields.back().cell.integer = label;
     const bool fits = std::equal(
         fields.begin(), fields.end(), schema_.fields.begin(), schema_.fields.end(),
         [](const lmdb::LayoutField& found, const Field& field) { return found.field == field; });
@@ -415,6 +414,7 @@ class LmdbScanner {
   const InputFile& file_;
   const Schema& schema_;
   Dialect dialect_;
+  const lmdb::LayoutFacts* facts_;  // of a layout
   bool reads_payload_;
   const RowSink& rows_;
   const FindingSink& findings_;
@@ -438,16 +438,16 @@ void scan_lmdb_shard(const ShardInput& input, const OptionSet&, const RowSink& r
 SplitScan split_lmdb_scan(const ShardInput& input) {
   const std::shared_ptr<lmdb::TreeParts> parts = lmdb::TreeParts::open(input.files[0]);
   if (parts == nullptr) return {};
-  return {.samples = parts->entries(),
-          .first_at = [parts](std::uint64_t byte) { return parts->first_at(byte); },
-          .scan =
-              [parts](const ShardInput& shard, const ScanRows& part, const RowSink& rows) {
-                bool has_findings = false;
-                const FindingSink note = [&](const Finding&) { has_findings = true; };
-                return LmdbScanner(shard, rows, note, part.view)
-                    .scan_part(*parts, part.begin, part.end, part.view, has_findings);
-              },
-          .is_complete = [parts] { return parts->is_complete(); }};
+  return {
+      .samples = parts->entries(),
+      .first_at = [parts](std::uint64_t byte) { return parts->first_at(byte); },
+      .scan =
+          [parts](const ShardInput& shard, const ScanRows& part, const RowSink& rows) {
+            bool has_findings = false;
+            const FindingSink note = [&](const Finding&) { has_findings = true; };
+            return LmdbScanner(shard, rows, note, part.view).scan_rows(*parts, part, has_findings);
+          },
+      .is_complete = [parts] { return parts->is_complete(); }};
 }
 
 LibraryReading scan_lmdb_by_library(const ShardInput& input, const RowSink& rows,

@@ -7,8 +7,6 @@
 
 namespace shale::lmdb {
 
-/// The page size of every file that shale writes, whatever machine it runs on.
-inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kPointerBytes = 2;  ///< a node's entry in the offsets of its page
 
 /// True if the value lies on overflow pages, its leaf node holding their number.
@@ -38,16 +36,6 @@ class PageRoom {
 
  private:
   std::uint16_t used_ = 0;
-};
-
-/// What mdb_stat says of a file.
-struct TreeStatistics {
-  std::uint64_t entries = 0, depth = 0, branch_pages = 0, leaf_pages = 0, overflow_pages = 0;
-  friend bool operator==(const TreeStatistics&, const TreeStatistics&) = default;
-  [[nodiscard]] std::uint64_t pages() const {
-    return kMetaPages + branch_pages + leaf_pages + overflow_pages;
-  }
-  [[nodiscard]] std::uint64_t file_bytes() const { return pages() * kPageBytes; }
 };
 
 /// The shape of the tree that LmdbPageWriter makes of entries, known from their sizes alone. It is

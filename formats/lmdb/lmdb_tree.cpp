@@ -8,12 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "shale/base/printable.hpp"
 #include "shale/format/finding_draft.hpp"
 
 #include "formats/lmdb/lmdb_node.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
-#include "formats/lmdb/lmdb_page_map.hpp"
 
 namespace shale::lmdb {
 namespace {
@@ -30,19 +28,13 @@ struct Walk {
   PageMap pages;
 };
 
-// Pages that are in use lie below the last one in use, and whole in the file.
-std::uint64_t usable_pages(const InputFile& file, const MetaPage& meta) {
-  const std::uint64_t in_file = file.size() / meta.page_bytes;
-  return meta.last_page < in_file ? meta.last_page + 1 : in_file;
-}
-
 class TreeWalk {
  public:
   TreeWalk(Walk& walk, const TreeRecord& record, std::string_view name, std::uint16_t key_flags,
            const EntrySink& entries)
       : walk_(walk), record_(record), name_(name), key_flags_(key_flags), entries_(entries) {}
 
-  TreeTotals run() {
+  TreeStatistics run() {
     if (record_.root != kNoPage) visit(record_.root, 1, {}, walk_.meta.offset);
     if (!has_loss_) check_totals();
     return totals_;
@@ -143,10 +135,7 @@ class TreeWalk {
     }
   }
 
-  [[nodiscard]] std::string shown(Bytes key) const {
-    constexpr std::size_t kMostShown = 64;
-    return fmt::format("'{}'", printable(as_text(key.first(std::min(key.size(), kMostShown)))));
-  }
+  [[nodiscard]] static std::string shown(Bytes key) { return "'" + shown_key(key) + "'"; }
 
   void descend(const PageContents& contents, std::uint64_t number, std::size_t level,
                const KeyRange& range) {
@@ -240,11 +229,7 @@ class TreeWalk {
   [[nodiscard]] std::optional<std::uint64_t> read_overflow_header(std::uint64_t number) const {
     std::array<std::byte, kPageHeaderBytes> header{};
     walk_.file.read_exact(offset_of(number), header);
-    ByteReader in(header);
-    if (in.read_u64() != number) return std::nullopt;
-    in.skip(sizeof(std::uint16_t));
-    if (in.read_u16() != kOverflowPage) return std::nullopt;
-    return in.read_u32();
+    return overflow_pages_in(header, number);
   }
 
   void check_totals() {
@@ -279,7 +264,7 @@ class TreeWalk {
   std::deque<std::vector<std::byte>> buffers_;  // a page each level; a deque: views stay valid
   std::vector<TreeEntry> leaf_;
   bool has_loss_ = false, follows_loss_ = false;
-  TreeTotals totals_;
+  TreeStatistics totals_;
 };
 
 // The free tree: transaction -> pages that it set free, which nothing may use.
@@ -371,12 +356,13 @@ void check_own(Walk& walk, bool has_loss) {
 
 }  // namespace
 
-TreeTotals walk_trees(const InputFile& file, const MetaPage& meta, const TreeWalkOptions& options,
-                      const EntrySink& entries, const FindingSink& findings) {
-  Walk walk{file, meta, options, FindingDraft(file, findings), PageMap(usable_pages(file, meta))};
+TreeStatistics walk_trees(const InputFile& file, const MetaPage& meta,
+                          const TreeWalkOptions& options, const EntrySink& entries,
+                          const FindingSink& findings) {
+  Walk walk{file, meta, options, FindingDraft(file, findings), PageMap(meta.pages_in(file.size()))};
   (void)walk.pages.take(0, std::min(kMetaPages, walk.pages.pages()));
   TreeWalk main_walk(walk, meta.main_tree, "the tree of entries", meta.main_tree.flags, entries);
-  const TreeTotals totals = main_walk.run();
+  const TreeStatistics totals = main_walk.run();
 
   FreePages free_pages(walk);
   const EntrySink note = [&](const TreeEntry& entry) { free_pages.note(entry); };

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/finding.hpp"
@@ -13,6 +16,32 @@
 #include "formats/lmdb/lmdb_meta.hpp"
 
 namespace shale::lmdb {
+
+/// One bit per page of a file: which are in use. Not thread-safe.
+class PageMap {
+ public:
+  explicit PageMap(std::uint64_t pages) : bits_(pages) {}
+
+  /// The first of these pages that was taken already; nullopt if they are taken now. They are pages
+  /// of the file.
+  [[nodiscard]] std::optional<std::uint64_t> take(std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t page = first; page < first + count; ++page) {
+      if (bits_[page]) return page;
+    }
+    std::fill_n(bits_.begin() + static_cast<std::ptrdiff_t>(first), count, true);
+    taken_ += count;
+    return std::nullopt;
+  }
+  [[nodiscard]] std::uint64_t pages() const { return bits_.size(); }
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
+  [[nodiscard]] std::uint64_t first_free() const {
+    return static_cast<std::uint64_t>(std::find(bits_.begin(), bits_.end(), false) - bits_.begin());
+  }
+
+ private:
+  std::vector<bool> bits_;
+  std::uint64_t taken_ = 0;
+};
 
 /// One entry of the main tree. The views end when the sink returns.
 struct TreeEntry {
@@ -41,20 +70,14 @@ struct TreeWalkOptions {
   WalkPace* pace = nullptr;
 };
 
-/// What a walk met: to be compared with the tree's own record, and with mdb_stat.
-struct TreeTotals {
-  std::uint64_t depth = 0;
-  std::uint64_t branch_pages = 0, leaf_pages = 0, overflow_pages = 0, entries = 0;
-};
-
 /// Walks the main tree in key order, then the free one, each page once, and hands out the entries
 /// of the main tree. Findings: pages that are not tree pages, lie outside the file or are met
 /// twice; nodes outside their page or on top of each other; keys out of order or outside what their
 /// parent says; leaves at another depth; totals that differ from the tree's own; free pages that
 /// are in use. A damaged page loses its entries only: the walk goes on with the next. Memory: a bit
 /// per page of the file and a page per level. Errors: Code::io.
-[[nodiscard]] TreeTotals walk_trees(const InputFile& file, const MetaPage& meta,
-                                    const TreeWalkOptions& options, const EntrySink& entries,
-                                    const FindingSink& findings);
+[[nodiscard]] TreeStatistics walk_trees(const InputFile& file, const MetaPage& meta,
+                                        const TreeWalkOptions& options, const EntrySink& entries,
+                                        const FindingSink& findings);
 
 }  // namespace shale::lmdb

@@ -14,15 +14,9 @@
 namespace shale::lmdb {
 namespace {
 
-constexpr std::uint64_t kOwnPage = 4096;
 constexpr std::size_t kOrdinalDigits = 8;
 // A search that goes on from leaf to leaf is lost.
 constexpr int kMostLeavesPast = 16;
-
-bool is_empty_tree(const TreeRecord& tree) {
-  return tree.root == kNoPage && tree.depth == 0 && tree.branch_pages == 0 &&
-         tree.leaf_pages == 0 && tree.overflow_pages == 0 && tree.entries == 0;
-}
 
 // False where the pages are not those of a sound tree: that shale did not write.
 template <class Walk>
@@ -123,7 +117,7 @@ class PartWalk {
   bool read_leaf(const LeafCursor& cursor, std::uint64_t row, std::uint64_t end) {
     runs_.clear();
     totals_ = {};
-    pace_.step_to(cursor.leaf() * kOwnPage);
+    pace_.step_to(cursor.leaf() * kPageBytes);
     if (!open(cursor.leaf())) return false;
     const std::vector<PageNode>& nodes = contents_.nodes;
     const std::optional<std::uint64_t> first = ordinal_of(as_text(nodes[0].key));
@@ -139,7 +133,7 @@ class PartWalk {
     totals_.entries = end_ - begin_;
     for (std::size_t i = begin_; i < end_; ++i) {
       if ((nodes[i].flags & kBigData) == 0) continue;
-      runs_.push_back({nodes[i].child, overflow_pages(nodes[i].value_bytes, kOwnPage)});
+      runs_.push_back({nodes[i].child, overflow_pages(nodes[i].value_bytes, kPageBytes)});
       totals_.overflow_pages += runs_.back().count;
     }
     return true;
@@ -153,7 +147,7 @@ class PartWalk {
   }
 
   [[nodiscard]] std::span<const TreeParts::PageRun> runs() const { return runs_; }
-  [[nodiscard]] const TreeTotals& totals() const { return totals_; }
+  [[nodiscard]] const TreeStatistics& totals() const { return totals_; }
 
  private:
   // Leaves that follow one another are read as the file is; one that lies behind its values is read
@@ -161,13 +155,13 @@ class PartWalk {
   bool open(std::uint64_t number) {
     const bool follows = number == std::exchange(number_, number) + 1;
     if (follows) {
-      bytes_ = view_(number * kOwnPage, kOwnPage);
+      bytes_ = view_(number * kPageBytes, kPageBytes);
       if (!take_apart()) return false;
       if (!has_large_values(contents_)) return true;
       copy_.assign(bytes_.begin(), bytes_.end());
     } else {
-      copy_.resize(kOwnPage);
-      file_.read_exact(number * kOwnPage, copy_);
+      copy_.resize(kPageBytes);
+      file_.read_exact(number * kPageBytes, copy_);
     }
     bytes_ = copy_;
     return take_apart();
@@ -181,7 +175,7 @@ class PartWalk {
   }
 
   bool hand_out(const PageNode& node) {
-    const std::uint64_t page_offset = number_ * kOwnPage;
+    const std::uint64_t page_offset = number_ * kPageBytes;
     TreeEntry entry{.page = bytes_,
                     .page_offset = page_offset,
                     .key = node.key,
@@ -191,18 +185,13 @@ class PartWalk {
                     .flags = node.flags};
     if ((node.flags & kBigData) != 0) {
       pace_.step();
-      if (!has_overflow_header(node)) return false;
-      entry.value_offset = node.child * kOwnPage + kPageHeaderBytes;
+      const std::uint64_t begin = node.child * kPageBytes;
+      if (overflow_pages_in(view_(begin, kPageHeaderBytes), node.child) !=
+          overflow_pages(node.value_bytes, kPageBytes))
+        return false;
+      entry.value_offset = begin + kPageHeaderBytes;
     }
     return sink_(entry);
-  }
-
-  [[nodiscard]] bool has_overflow_header(const PageNode& node) const {
-    ByteReader in(view_(node.child * kOwnPage, kPageHeaderBytes));
-    if (in.read_u64() != node.child) return false;
-    in.skip(sizeof(std::uint16_t));
-    return in.read_u16() == kOverflowPage &&
-           in.read_u32() == overflow_pages(node.value_bytes, kOwnPage);
   }
 
   const InputFile& file_;
@@ -215,7 +204,7 @@ class PartWalk {
   PageContents contents_;  // views into `bytes_`
   std::size_t begin_ = 0, end_ = 0;
   std::vector<TreeParts::PageRun> runs_;
-  TreeTotals totals_;
+  TreeStatistics totals_;
 };
 
 }  // namespace
@@ -232,8 +221,9 @@ TreeParts::TreeParts(const InputFile& file, const MetaPage& meta)
       // Borrowed: the file outlives the tree.
       tree_(std::make_shared<PagedTree>(
           std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file), meta)),
-      pages_(file.size() / kOwnPage) {
+      pages_(file.size() / kPageBytes) {
   (void)pages_.take(0, kMetaPages);
+  totals_.depth = meta.main_tree.depth;
 }
 
 std::shared_ptr<TreeParts> TreeParts::open(const InputFile& file) {
@@ -246,10 +236,11 @@ std::shared_ptr<TreeParts> TreeParts::open(const InputFile& file) {
     return nullptr;
   }
   const TreeRecord& tree = meta->main_tree;
-  const bool is_own = meta->page_bytes == kOwnPage && tree.flags == 0 &&
-                      is_empty_tree(meta->free_tree) && tree.root != kNoPage && tree.depth > 0 &&
-                      tree.depth <= kMaxDepth && meta->last_page < file.size() / kOwnPage &&
-                      file.size() == (meta->last_page + 1) * kOwnPage;
+  const bool is_own = meta->page_bytes == kPageBytes && tree.flags == 0 &&
+                      meta->free_tree.root == kNoPage && meta->free_tree == TreeStatistics() &&
+                      tree.root != kNoPage && tree.depth > 0 && tree.depth <= kMaxDepth &&
+                      meta->last_page < file.size() / kPageBytes &&
+                      file.size() == (meta->last_page + 1) * kPageBytes;
   if (!is_sound || !is_own) return nullptr;
   return std::make_shared<TreeParts>(file, *meta);
 }
@@ -258,7 +249,7 @@ std::optional<ScanPoint> TreeParts::first_at(std::uint64_t byte) const {
   if (byte == 0) return ScanPoint{};
   std::optional<ScanPoint> point;
   (void)is_sound_in([&] {
-    const std::uint64_t number = (byte + kOwnPage - 1) / kOwnPage;
+    const std::uint64_t number = (byte + kPageBytes - 1) / kPageBytes;
     LeafCursor cursor(tree_);
     if (!cursor.go_to_page(number)) return false;
     if (cursor.leaf() < number) {
@@ -280,13 +271,14 @@ std::optional<ScanPoint> TreeParts::first_at(std::uint64_t byte) const {
   return point;
 }
 
-bool TreeParts::walk(std::uint64_t begin, std::uint64_t end, const ViewBytes& view, WalkPace& pace,
+bool TreeParts::walk(const ScanRows& rows, WalkPace& pace,
                      const std::function<bool(const TreeEntry&)>& sink) {
+  const std::uint64_t begin = rows.begin.row, end = rows.end.row;
   if (begin == end) return true;
   return is_sound_in([&] {
     LeafCursor cursor(tree_);
     cursor.go_to_row(begin);
-    PartWalk part(file_, view, pace, sink);
+    PartWalk part(file_, rows.view, pace, sink);
     for (std::uint64_t row = begin;;) {
       if (!part.read_leaf(cursor, row, end) || !take(part.runs(), part.totals()) ||
           !part.hand_out())
@@ -298,7 +290,7 @@ bool TreeParts::walk(std::uint64_t begin, std::uint64_t end, const ViewBytes& vi
   });
 }
 
-bool TreeParts::take(std::span<const PageRun> runs, const TreeTotals& of_them) {
+bool TreeParts::take(std::span<const PageRun> runs, const TreeStatistics& of_them) {
   const std::scoped_lock lock(mutex_);
   for (const PageRun& run : runs) {
     const bool is_in_file = run.first < pages_.pages() && run.count <= pages_.pages() - run.first;
@@ -313,10 +305,7 @@ bool TreeParts::take(std::span<const PageRun> runs, const TreeTotals& of_them) {
 
 bool TreeParts::is_complete() const {
   const std::scoped_lock lock(mutex_);
-  const TreeRecord& tree = tree_->meta().main_tree;
-  return totals_.branch_pages == tree.branch_pages && totals_.leaf_pages == tree.leaf_pages &&
-         totals_.overflow_pages == tree.overflow_pages && totals_.entries == tree.entries &&
-         pages_.taken() == pages_.pages();
+  return totals_ == tree_->meta().main_tree && pages_.taken() == pages_.pages();
 }
 
 }  // namespace shale::lmdb

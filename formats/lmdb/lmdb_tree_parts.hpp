@@ -12,7 +12,6 @@
 #include "shale/format/format.hpp"
 
 #include "formats/lmdb/lmdb_meta.hpp"
-#include "formats/lmdb/lmdb_page_map.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
 #include "formats/lmdb/lmdb_tree_path.hpp"
 
@@ -40,12 +39,12 @@ class TreeParts {
   /// Nullopt where the tree does not lead to one. Errors: Code::io.
   [[nodiscard]] std::optional<ScanPoint> first_at(std::uint64_t byte) const;
 
-  /// Hands out the entries of rows [begin, end), their pages read through the view as it wants
+  /// Hands out the entries of the part's rows, their pages read through its view as it wants
   /// them: ascending, but for the leaves that lie behind the values of their entries. False as soon
   /// as something is not as shale writes it; what was handed out by then means nothing. Errors:
   /// Code::damaged; Code::io; what the pace and the sink throw.
-  [[nodiscard]] bool walk(std::uint64_t begin, std::uint64_t end, const ViewBytes& view,
-                          WalkPace& pace, const std::function<bool(const TreeEntry&)>& sink);
+  [[nodiscard]] bool walk(const ScanRows& part, WalkPace& pace,
+                          const std::function<bool(const TreeEntry&)>& sink);
 
   /// When all rows have been walked, each once: whether every page was met, and once.
   [[nodiscard]] bool is_complete() const;
@@ -57,13 +56,13 @@ class TreeParts {
 
  private:
   // False if one of them has been taken, or is not in the file.
-  [[nodiscard]] bool take(std::span<const PageRun> runs, const TreeTotals& of_them);
+  [[nodiscard]] bool take(std::span<const PageRun> runs, const TreeStatistics& of_them);
 
   const InputFile& file_;
   std::shared_ptr<PagedTree> tree_;
   mutable std::mutex mutex_;  // of all below
   PageMap pages_;
-  TreeTotals totals_;
+  TreeStatistics totals_;
 };
 
 }  // namespace shale::lmdb

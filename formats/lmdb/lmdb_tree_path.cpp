@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "shale/base/error.hpp"
-#include "shale/base/printable.hpp"
 
 namespace shale::lmdb {
 namespace {
@@ -12,15 +11,9 @@ constexpr std::size_t kMostKeptBytes = 4 << 20;
 
 }  // namespace
 
-std::string shown_key(Bytes key) {
-  constexpr std::size_t kMostShown = 64;
-  return printable(as_text(key.first(std::min(key.size(), kMostShown))));
-}
-
 PagedTree::PagedTree(std::shared_ptr<const InputFile> file, const MetaPage& meta)
     : file_(std::move(file)), meta_(meta) {
-  const std::uint64_t in_file = file_->size_now() / meta.page_bytes;
-  pages_ = meta.last_page < in_file ? meta.last_page + 1 : in_file;
+  pages_ = meta.pages_in(file_->size_now());
 }
 
 TreePagePtr PagedTree::page(std::uint64_t number, std::size_t level, std::uint64_t named_at) {

@@ -69,9 +69,6 @@ class PagedTree {
   std::unordered_map<std::uint64_t, std::list<TreePagePtr>::iterator> places_;
 };
 
-/// A key as a message shows it: no more than its first 64 bytes.
-[[nodiscard]] std::string shown_key(Bytes key);
-
 /// A path through a tree, from the root down to a level; empty for a tree without entries, or
 /// without levels so high. Errors of all moves: those of PagedTree::page; the path is then as it
 /// was.

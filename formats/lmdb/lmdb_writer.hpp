@@ -108,7 +108,6 @@ class LmdbPageWriter {
   void add_child(std::size_t level, std::vector<std::byte> key, std::uint64_t child);
   std::uint64_t emit(NodePage& page);
   std::uint64_t emit_leaf();
-  void release_places();
   void write_meta_pages(std::uint64_t root, const TreeStatistics& tree);
   [[nodiscard]] std::uint64_t next_page() const { return file_.size() / kPageBytes; }
 

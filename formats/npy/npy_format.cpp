@@ -8,14 +8,18 @@
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/npy_header.hpp"
 
-#include "formats/npy/npy_reader.hpp"
-
 namespace shale {
 namespace {
 
 constexpr std::string_view kFieldName = "x";
 constexpr std::string_view kLookAtFile =
     "python3 -c 'import numpy; print(numpy.load(\"{}\", mmap_mode=\"r\").shape)'";
+
+constexpr ReaderCode kNpyReader = {.library = "NumPy", .code = R"(import numpy as np
+
+values = np.load({{file}}, mmap_mode="r")
+{{#has_samples}}value = values[0]
+{{/has_samples}})"};
 
 int bid_for_npy(const Probe& probe) { return is_npy(probe.head) ? 48 : 0; }
 
@@ -25,27 +29,6 @@ TensorFrame npy_frame(std::span<const Field> fields, std::uint64_t rows) {
   frame.front =
       npy_header_bytes({.dtype = frame.columns.at(0).dtype, .shape = frame.columns.at(0).shape});
   return frame;
-}
-
-void refuse_what_is_not_plain(const NpyHeader& header, const InputFile& file) {
-  if (header.shape.empty()) {
-    throw Error(Code::unsupported, "npy array has no axis: its first axis would be the samples")
-        .at(file.path())
-        .hint("save it with one: np.save(path, array.reshape(1))");
-  }
-  if (header.fortran_order && header.shape.size() > 1) {
-    throw Error(Code::unsupported,
-                "npy array of {} axes is in Fortran order: its rows are not contiguous",
-                header.shape.size())
-        .at(file.path())
-        .hint("'shale convert' reads it");
-  }
-  if (!header.swaps.empty()) {
-    throw Error(Code::unsupported, "npy array of {} is big-endian in the file",
-                dtype_text(header.dtype))
-        .at(file.path())
-        .hint("'shale convert' swaps its bytes");
-  }
 }
 
 void check_length(const NpyHeader& header, std::uint64_t row_bytes, const InputFile& file) {
@@ -64,7 +47,24 @@ Survey survey_npy(const InputFile& file) {
   std::vector<std::byte> head(std::min(kMaxNpyHeaderBytes, file.size()));
   file.read_exact(0, head);
   const NpyHeader header = parse_npy_header(head, file.path());
-  refuse_what_is_not_plain(header, file);
+  if (header.shape.empty()) {
+    throw Error(Code::unsupported, "npy array has no axis: its first axis would be the samples")
+        .at(file.path())
+        .hint("save it with one: np.save(path, array.reshape(1))");
+  }
+  if (header.fortran_order && header.shape.size() > 1) {
+    throw Error(Code::unsupported,
+                "npy array of {} axes is in Fortran order: its rows are not contiguous",
+                header.shape.size())
+        .at(file.path())
+        .hint("'shale convert' reads it");
+  }
+  if (!header.swaps.empty()) {
+    throw Error(Code::unsupported, "npy array of {} is big-endian in the file",
+                dtype_text(header.dtype))
+        .at(file.path())
+        .hint("'shale convert' swaps its bytes");
+  }
   Schema schema = {.fields = {field_of_column(std::string(kFieldName), header.dtype,
                                               {header.shape.begin() + 1, header.shape.end()})},
                    .has_keys = false};

@@ -7,10 +7,17 @@
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/pt_archive.hpp"
 
-#include "formats/pt/pt_reader.hpp"
-
 namespace shale {
 namespace {
+
+// A file of another tool holds a tensor, or a dict of them.
+constexpr ReaderCode kPtReader = {.library = "PyTorch", .code = R"(import torch
+
+values = torch.load({{file}}, mmap=True, weights_only=True)
+{{#is_foreign}}if isinstance(values, dict):
+    values = values[{{field|python}}]
+{{/is_foreign}}{{#has_samples}}value = values[0]
+{{/has_samples}})"};
 
 // torch.save writes the pickle first: its name is in the first local header.
 int bid_for_pt(const Probe& probe) {
@@ -46,9 +53,7 @@ TensorFrame pt_frame(std::span<const Field> fields, std::uint64_t rows) {
 // Nullopt for a zip archive of something else.
 std::optional<StoredTensors> tensors_of(const InputFile& file) {
   WindowReader window(file);
-  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
-    return window.view(offset, length);
-  };
+  const ViewBytes view = window.views();
   const std::vector<ZipMember> members = read_zip_directory(file.size(), view, file.path());
   if (!is_pt_archive(members)) return std::nullopt;
   return read_pt_archive(members, view, file.path());

@@ -1,5 +1,3 @@
-#include "formats/record/record_foreign_scan.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -15,6 +13,7 @@
 
 #include "formats/record/record_features.hpp"
 #include "formats/record/record_frames.hpp"
+#include "formats/record/record_scan.hpp"
 
 namespace shale {
 namespace {
@@ -30,9 +29,7 @@ class ForeignRecordScanner {
         draft_(file_, findings),
         pace_(input.progress, file_.size()),
         window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
-        view_([this](std::uint64_t offset, std::uint64_t length) {
-          return window_.view(offset, length);
-        }) {}
+        view_(window_.views()) {}
 
   void scan() {
     FrameWalk frames(file_, view_, pace_);

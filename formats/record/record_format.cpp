@@ -3,13 +3,10 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/wire/tf_example.hpp"
-#include "shale/wire/tfrecord_frame.hpp"
 
-#include "formats/record/record_compression.hpp"
 #include "formats/record/record_features.hpp"
-#include "formats/record/record_reader.hpp"
+#include "formats/record/record_frames.hpp"
 #include "formats/record/record_scan.hpp"
-#include "formats/record/record_survey.hpp"
 #include "formats/record/record_writer.hpp"
 
 namespace shale {
@@ -19,6 +16,19 @@ constexpr std::string_view kSuffixes[] = {".tfrecord"}, kAliases[] = {"tfrecord"
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
 constexpr std::size_t kMaxAxes = 64;  // NumPy's limit, and what the scan compares
+
+// Features may be missing from some records: so they are not named beforehand. Of records of
+// another kind, shale makes one field of bytes.
+constexpr ReaderCode kRecordReader = {
+    .library = "tfrecord", .code = R"({{#has_features}}from tfrecord.reader import tfrecord_loader
+
+for sample in tfrecord_loader({{file}}, None):
+    break
+{{/has_features}}{{^has_features}}from tfrecord.reader import tfrecord_iterator
+
+for value in tfrecord_iterator({{file}}):
+    break
+{{/has_features}})"};
 
 // The format has no magic: its evidence is the checksum of the first frame's length. A compressed
 // file has it inside, and is recognised so that survey() can refuse it by name.
@@ -82,7 +92,7 @@ const Format record_format = {
     .create_shard = create_record_shard,
     .survey = survey_record_file,
     .scan = scan_record_shard,
-    .scan_part = scan_record_part,
+    .split_scan = split_record_scan,
     .walk_list = walk_record_list,
     .split_list = split_record_list,
     .takes_unread = [](const OptionSet&) { return true; },

@@ -1,9 +1,12 @@
 #include "formats/record/record_frames.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
 
 #include "formats/record/record_features.hpp"
 
@@ -20,6 +23,36 @@ Finding lost(std::string_view fact, std::uint64_t begin, std::uint64_t left) {
 }
 
 }  // namespace
+
+std::array<std::byte, kFrameHeaderBytes> frame_header(std::uint64_t payload_bytes) {
+  std::array<std::byte, kFrameHeaderBytes> header;
+  const std::uint32_t masked = mask_crc(crc32c(bytes_of(payload_bytes)));
+  std::memcpy(header.data(), &payload_bytes, sizeof payload_bytes);
+  std::memcpy(header.data() + sizeof payload_bytes, &masked, sizeof masked);
+  return header;
+}
+
+FrameHeader read_frame_header(std::span<const std::byte, kFrameHeaderBytes> bytes) {
+  ByteReader in(bytes);
+  FrameHeader header;
+  header.payload_bytes = in.read_u64();
+  header.stored_crc = in.read_u32();
+  header.expected_crc = mask_crc(crc32c(bytes.first<sizeof header.payload_bytes>()));
+  return header;
+}
+
+std::optional<Compression> compression_of_frames(Bytes head) {
+  if (head.size() < 2) return std::nullopt;
+  const auto first = std::to_integer<unsigned>(head[0]),
+             second = std::to_integer<unsigned>(head[1]);
+  const bool is_gzip = first == 0x1f && second == 0x8b;
+  const bool is_zlib = (first & 0x0f) == 8 && (first * 256 + second) % 31 == 0;  // RFC 1950
+  if (!is_gzip && !is_zlib) return std::nullopt;
+  const Compression compression = is_gzip ? Compression::gzip : Compression::zlib;
+  std::array<std::byte, kFrameHeaderBytes> header{};
+  if (inflate_beginning(compression, head, header) < header.size()) return std::nullopt;
+  return read_frame_header(header).is_trusted() ? std::optional(compression) : std::nullopt;
+}
 
 std::optional<RecordFrame> FrameWalk::next() {
   const std::uint64_t begin = position_;

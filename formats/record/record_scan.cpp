@@ -12,7 +12,6 @@
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
-#include "formats/record/record_foreign_scan.hpp"
 #include "formats/record/record_frames.hpp"
 
 namespace shale {
@@ -30,7 +29,7 @@ std::string shape_text(std::span<const std::int64_t> sides, std::uint64_t count)
 
 class RecordScanner {
  public:
-  RecordScanner(const ShardInput& input, const ScanPart& part, const RowSink& rows,
+  RecordScanner(const ShardInput& input, const ScanRows& part, const RowSink& rows,
                 const FindingSink& findings)
       : file_(input.files[0]),
         schema_(input.schema),
@@ -41,15 +40,13 @@ class RecordScanner {
         pace_(input.progress, file_.size()),
         window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
         is_in_memory_(part.view != nullptr),
-        view_(is_in_memory_
-                  ? part.view
-                  : [this](std::uint64_t offset,
-                           std::uint64_t length) { return window_.view(offset, length); }),
+        view_(is_in_memory_ ? part.view : window_.views()),
         most_at_once_(plan_.size() > kManyFeatures ? kPayloadWindow : kStructureWindow),
         row_number_(part.begin.row) {}
 
-  ScannedPart scan(const ScanPart& part) {
-    FrameWalk frames(file_, view_, pace_, part.begin.offset, part.end);
+  // Returns how far it got: to the first frame that begins at or behind the end of the part.
+  ScanPoint scan(const ScanRows& part) {
+    FrameWalk frames(file_, view_, pace_, part.begin.offset, part.end.offset);
     while (const std::optional<RecordFrame> frame = frames.next()) {
       draft_.at_row(row_number_);
       scan_frame(*frame);
@@ -57,7 +54,7 @@ class RecordScanner {
     }
     draft_.at_row(row_number_);
     if (frames.damage()) draft_.pass_on(*frames.damage());
-    return {.end = {row_number_, frames.position()}, .is_lost = frames.damage().has_value()};
+    return {row_number_, frames.position()};
   }
 
  private:
@@ -303,12 +300,19 @@ class RecordScanner {
 void scan_record_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                        const FindingSink& findings) {
   if (input.layout.dialect != Dialect::own) return scan_foreign_record(input, rows, findings);
-  (void)scan_record_part(input, {.begin = {}, .end = kMissing}, rows, findings);
+  const ScanRows all{.begin = {}, .end = {kMissing, kMissing}};
+  (void)RecordScanner(input, all, rows, findings).scan(all);
 }
 
-ScannedPart scan_record_part(const ShardInput& input, const ScanPart& part, const RowSink& rows,
-                             const FindingSink& findings) {
-  return RecordScanner(input, part, rows, findings).scan(part);
+SplitScan split_record_scan(const ShardInput& input) {
+  return {.samples = input.samples,
+          .scan =
+              [](const ShardInput& shard, const ScanRows& part, const RowSink& rows) {
+                bool is_sound = true;
+                const FindingSink note = [&](const Finding&) { is_sound = false; };
+                return RecordScanner(shard, part, rows, note).scan(part) == part.end && is_sound;
+              },
+          .is_complete = [] { return true; }};
 }
 
 std::vector<FieldPlace> walk_record_list(const ViewBytes& view, const FieldPlace& list) {

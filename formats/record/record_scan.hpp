@@ -14,9 +14,27 @@ namespace shale {
 void scan_record_shard(const ShardInput& input, const OptionSet& options, const RowSink& rows,
                        const FindingSink& findings);
 
-/// The same of a part of a shard of shale's own.
-[[nodiscard]] ScannedPart scan_record_part(const ShardInput& input, const ScanPart& part,
-                                           const RowSink& rows, const FindingSink& findings);
+/// The rows of a file that survey_record_file described: with layout.has_whole_records of Examples,
+/// without of records that are one field each. Of features of one name the last counts, as protobuf
+/// has it; features that the schema does not have are stepped over; one that is absent is missing
+/// in its row. A frame that is damaged inside has a row all the same. Memory: as scan_record_shard.
+/// Findings: frames that do not end, payload checksums (only with reads_payload), records that
+/// are not an Example, features that differ from the schema. Errors: Code::io.
+void scan_foreign_record(const ShardInput& input, const RowSink& rows, const FindingSink& findings);
+
+/// What a TFRecord file of another tool holds, from all of its records. If each is a
+/// tf.train.Example with a feature at least, features become fields, sorted by name (FORMAT.md,
+/// "files of other tools"); else each is one field of bytes, "value". Reads tags, lengths, numbers
+/// and strings that may be text; steps over all else. A frame whose length cannot be trusted ends
+/// it: the scan will say so. Memory: a window of 32 KiB, and 1024 features. Errors:
+/// Code::unsupported, by name, for compressed files, features whose names would be one, a number
+/// that is absent in some records, more than 1024 features, and where no feature can be located;
+/// Code::schema for a feature's name; Code::damaged if no record can be read; Code::io.
+[[nodiscard]] Survey survey_record_file(const InputFile& file, std::optional<Dialect> dialect,
+                                        const WalkProgress& progress = {});
+
+/// The same of a shard of shale's own for several threads: see Format::split_scan.
+[[nodiscard]] SplitScan split_record_scan(const ShardInput& input);
 
 /// Where the elements of a list lie. Errors: Code::damaged if they do not end where the list does,
 /// or are not as many as it says.

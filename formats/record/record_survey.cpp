@@ -1,5 +1,3 @@
-#include "formats/record/record_survey.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,9 +9,9 @@
 #include "shale/base/printable.hpp"
 #include "shale/wire/tf_example.hpp"
 
-#include "formats/record/record_compression.hpp"
 #include "formats/record/record_features.hpp"
 #include "formats/record/record_frames.hpp"
+#include "formats/record/record_scan.hpp"
 
 namespace shale {
 namespace {
@@ -67,7 +65,7 @@ class RecordSurvey {
       : file_(file),
         pace_(progress, file.size()),
         window_(file, kStructureWindow),
-        view_([this](auto offset, auto length) { return window_.view(offset, length); }) {}
+        view_(window_.views()) {}
 
   Survey run() {
     FrameWalk frames(file_, view_, pace_);
@@ -241,13 +239,8 @@ class RecordSurvey {
       case Type::none:
         break;
     }
-    if (!is_located(field.kind)) refuse_absent(feature, facts);
-    return field;
-  }
-
-  // An index has no way to say that a number is absent.
-  void refuse_absent(const std::string& feature, const FeatureFacts& facts) const {
-    if (facts.records == records_) return;
+    // An index has no way to say that a number is absent.
+    if (is_located(field.kind) || facts.records == records_) return field;
     throw Error(Code::unsupported,
                 "feature '{}' is a number but absent in {} of {} records, the first being {}",
                 printable(feature), records_ - facts.records, records_,
@@ -278,12 +271,14 @@ class RecordSurvey {
   std::vector<std::string> notes_;
 };
 
-void refuse_compressed(const InputFile& file) {
-  constexpr std::uint64_t kHeadBytes = 4096;
-  std::array<std::byte, kHeadBytes> head;
+}  // namespace
+
+Survey survey_record_file(const InputFile& file, std::optional<Dialect>,
+                          const WalkProgress& progress) {
+  std::array<std::byte, 4096> head;
   const std::uint64_t filled = file.read_some(0, head);
   const std::optional<Compression> compression = compression_of_frames(Bytes(head).first(filled));
-  if (!compression) return;
+  if (!compression) return RecordSurvey(file, progress).run();
   const bool is_gzip = *compression == Compression::gzip;
   throw Error(Code::unsupported,
               "is a TFRecord file compressed with {}, so samples cannot be located in it",
@@ -291,14 +286,6 @@ void refuse_compressed(const InputFile& file) {
       .at(file.path())
       .hint(is_gzip ? "decompress it first: gzip -dc FILE > PLAIN"
                     : "decompress it first: pigz -dc FILE > PLAIN");
-}
-
-}  // namespace
-
-Survey survey_record_file(const InputFile& file, std::optional<Dialect>,
-                          const WalkProgress& progress) {
-  refuse_compressed(file);
-  return RecordSurvey(file, progress).run();
 }
 
 }  // namespace shale

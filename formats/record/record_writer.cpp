@@ -5,9 +5,9 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/wire/tf_example.hpp"
-#include "shale/wire/tfrecord_frame.hpp"
 
 #include "formats/record/record_features.hpp"
+#include "formats/record/record_frames.hpp"
 
 namespace shale {
 namespace {

@@ -5,10 +5,17 @@
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/safetensors_header.hpp"
 
-#include "formats/safetensors/safetensors_reader.hpp"
-
 namespace shale {
 namespace {
+
+// NumPy has no bfloat16 and no float8: shale has them as structures.
+constexpr ReaderCode kSafetensorsReader = {.library = "safetensors",
+                                           .code = R"(from safetensors import safe_open
+
+with safe_open({{file}}, framework="{{#is_of_numpy}}numpy{{/is_of_numpy}}{{^is_of_numpy}}pt{{/is_of_numpy}}") as file:
+    values = file.get_slice({{field|python}})
+{{#has_samples}}    value = values[0]
+{{/has_samples}})"};
 
 // Its length, which fits the file, and an opening brace with a name.
 int bid_for_safetensors(const Probe& probe) {
@@ -26,10 +33,7 @@ TensorFrame safetensors_frame(std::span<const Field> fields, std::uint64_t rows)
 
 StoredTensors tensors_of(const InputFile& file) {
   WindowReader window(file);
-  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
-    return window.view(offset, length);
-  };
-  return read_safetensors(file.size(), view, file.path());
+  return read_safetensors(file.size(), window.views(), file.path());
 }
 
 std::optional<StoredTensors> read_safetensors_file(const InputFile& file) {

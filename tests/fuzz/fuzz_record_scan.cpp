@@ -3,9 +3,9 @@
 #include <string>
 
 #include "shale/base/checksum.hpp"
-#include "shale/wire/tfrecord_frame.hpp"
 
 #include "formats/record/record_format.hpp"
+#include "formats/record/record_frames.hpp"
 #include "tests/fuzz/fuzz_scan.hpp"
 
 namespace {

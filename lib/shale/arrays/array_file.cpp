@@ -356,11 +356,7 @@ ArrayFiles open_arrays(const std::string& path) {
     return found;
   }
   WindowReader window(*file);
-  std::vector<ZipMember> members =
-      read_zip_directory(file->size(), ViewBytes([&](std::uint64_t offset, std::uint64_t length) {
-                           return window.view(offset, length);
-                         }),
-                         path);
+  std::vector<ZipMember> members = read_zip_directory(file->size(), window.views(), path);
   for (ZipMember& member : members) {
     if (member.name.ends_with(kMemberSuffix)) {
       found.arrays.push_back(open_archived(file, std::move(member)));

@@ -99,22 +99,9 @@ struct ScanPoint {
   friend bool operator==(const ScanPoint&, const ScanPoint&) = default;
 };
 
-/// A part of a walk: the samples that begin before byte `end`.
-struct ScanPart {
-  ScanPoint begin;
-  std::uint64_t end;
-  ViewBytes view = {};  ///< reads the file for the scan, if the caller reads it anyway; or null
-};
-
-/// How far a part of a walk got.
-struct ScannedPart {
-  ScanPoint end;         ///< where the next part begins
-  bool is_lost = false;  ///< a finding said why nothing after `end` can be walked
-};
-
-/// The rows [begin, end) of a shard, for one of several threads that scan it.
+/// The rows from one point to another of a shard, for one of several threads that scan it.
 struct ScanRows {
-  std::uint64_t begin, end;
+  ScanPoint begin, end;
   ViewBytes view = {};  ///< reads the file for the scan, if the caller reads it anyway; or null
 };
 
@@ -123,11 +110,12 @@ struct ScanRows {
 /// wrong. It refers to the files of its shard.
 struct SplitScan {
   std::uint64_t samples = 0;  ///< in the container
-  /// If rows are stored column by column: the least number of rows for a part. 0: rows are stored
-  /// roughly in order, and first_at() finds the parts.
+  /// If rows are stored column by column: the least number of rows for a part, whose points say
+  /// nothing about bytes. 0: rows are stored roughly in order, and first_at() finds the parts.
   std::uint64_t rows_at_once = 0;
   /// A row whose bytes begin at or after this byte, approximately; nullopt: the shard is not what
-  /// shale would write. Not thread-safe. Errors: Code::io.
+  /// shale would write. Null: parts begin at records, where the index says, which may lie: the scan
+  /// proves that a part ends where the next one begins. Not thread-safe. Errors: Code::io.
   std::function<std::optional<ScanPoint>(std::uint64_t byte)> first_at = {};
   /// Passes the rows to the sink as scan() does, and returns true if there is nothing to find in
   /// them; if false, ignore what the sink got. Null: this shard can only be scanned as a whole.
@@ -261,14 +249,8 @@ struct Format {
   /// scan returns early if nothing after it can be trusted. Memory: at most the files' size +
   /// 64 MiB, whatever they hold.
   void (*scan)(const ShardInput&, const OptionSet&, const RowSink&, const FindingSink&) = nullptr;
-  /// scan() of a part of one of shale's own shards, which has one file. Parts that begin where the
-  /// previous one ended give together what scan() gives. A part that begins anywhere else says
-  /// nothing about the shard. Null: shards can only be scanned as a whole. Memory and errors: as
-  /// scan().
-  ScannedPart (*scan_part)(const ShardInput&, const ScanPart&, const RowSink&,
-                           const FindingSink&) = nullptr;
-  /// The same for shards whose parts depend on one another (a tree, columns). Null: not possible.
-  /// Errors: Code::io.
+  /// scan() of one of shale's own shards, which has one file, in parts for several threads. Null:
+  /// shards can only be scanned as a whole. Errors: Code::io.
   SplitScan (*split_scan)(const ShardInput&) = nullptr;
   /// A scan of one of shale's own shards in which the container's own library opens the file and
   /// reads every value, in a child process with limits: rows with checksums, and findings, as from

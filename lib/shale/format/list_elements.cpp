@@ -124,11 +124,8 @@ ElementScan::ElementScan(const Format& format, const ShardInput& input, const Vi
   }
   windows_.reserve(input.files.size());
   for (const InputFile& file : input.files) {
-    WindowReader& window =
-        windows_.emplace_back(file, reads_payload_ ? kPayloadWindow : kStructureWindow);
-    views_.emplace_back([&window](std::uint64_t offset, std::uint64_t length) {
-      return window.view(offset, length);
-    });
+    windows_.emplace_back(file, reads_payload_ ? kPayloadWindow : kStructureWindow);
+    views_.push_back(windows_.back().views());
   }
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "shale/base/bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 
 namespace shale {
 
@@ -90,6 +90,10 @@ class WindowReader {
 
   /// The bytes [offset, offset + length). Errors: Code::damaged if the file ends before; Code::io.
   [[nodiscard]] Bytes view(std::uint64_t offset, std::uint64_t length);
+  /// The same as a function, for as long as this window stays where it is.
+  [[nodiscard]] ViewBytes views() {
+    return [this](std::uint64_t offset, std::uint64_t length) { return view(offset, length); };
+  }
 
  private:
   const InputFile* file_;

@@ -42,33 +42,20 @@ std::optional<Result> ShardTasks::take_result(OrderedPipeline<Result>& pipeline,
   }
 }
 
-bool ShardTasks::walks_in_parts(const ShardCheck& check) const {
-  const ShardLayout& layout = check.manifest.layout;
-  return format_.scan_part != nullptr && layout.dialect == Dialect::own &&
-         check.has_ordered_places && layout.has_whole_records && layout.has_checksums &&
-         check.reader.files().size() == 1;
-}
-
 void ShardTasks::prove_bytes(const std::shared_ptr<ShardCheck>& check) {
   StraddlingJoin join;
-  Walk walk;
   // Where values do not lie in the order of the rows, the walk proves their checksums.
   const bool compares_own = compares_container(request_, format_, check->manifest.layout);
   const bool reads_payload = request_.depth == VerifyDepth::deep || compares_own ||
                              (!check->has_ordered_places && check->reader.has_checksums());
   log_.report().proves_container = compares_own;
-  if (walks_in_parts(*check)) {
-    walk.join.emplace(*check);
-  } else {
-    walk.split = SplitWalk::open(*check, format_);
-    if (!walk.split) begin_walk(check, reads_payload);
-  }
+  Walk walk = SplitWalk::open(*check, format_);
+  if (!walk) begin_walk(check, reads_payload);
   for (std::size_t file = 0; file < check->reader.files().size(); ++file)
-    submit_ranges(check, file, walk, join, reads_payload);
-  if (walk.split && !walk.split->follows_bytes()) submit_rows(check, walk, join);
+    submit_ranges(check, file, walk, join);
+  if (walk && !walk->follows_bytes()) submit_rows(check, walk, join);
   take_ranges(*check, join, walk, 0);
-  if (walk.join) end_walk(check, *walk.join, reads_payload);
-  if (walk.split && !walk.split->has_proved_all()) begin_walk(check, reads_payload);
+  if (walk && !walk->has_proved_all()) begin_walk(check, reads_payload);
   if (walk_.pending() > 0) {
     std::optional<TaskFindings> found = take_result(walk_, check->reader.shard().name);
     if (found) log_.add_all(*found);
@@ -77,22 +64,33 @@ void ShardTasks::prove_bytes(const std::shared_ptr<ShardCheck>& check) {
   log_.finish(bytes_of_files(check->reader.shard()));
 }
 
+// A task for each range, with the rows of a split walk that lie in it.
 void ShardTasks::submit_ranges(const std::shared_ptr<ShardCheck>& check, std::size_t file,
-                               Walk& walk, StraddlingJoin& join, bool reads_payload) {
+                               Walk& walk, StraddlingJoin& join) {
   const std::uint64_t size =
       check->manifest.layout.has_checksums ? check->reader.files()[file].size() : 0;
-  const bool is_split = walk.split && walk.split->follows_bytes();
-  const std::uint64_t at_once = is_split ? walk.split->range_bytes(kRangeBytes) : kRangeBytes;
+  const bool is_split = walk && walk->follows_bytes();
+  const std::uint64_t at_once = is_split ? walk->range_bytes(kRangeBytes) : kRangeBytes;
   for (std::uint64_t begin = 0; begin < size; begin += std::min(at_once, size - begin)) {
     ByteRange range{file, begin, begin + std::min(at_once, size - begin)};
     std::optional<ScanRows> rows;
-    if (is_split) rows = walk.split->part_up_to(range.end);
-    if (walk.join) range.samples = walk.join->first_sample_at(begin);
-    if (rows) {
-      submit_split(check, range, walk.split->scan(), *rows);
-    } else {
-      submit_range(check, range, walk.join.has_value(), reads_payload);
-    }
+    if (is_split) rows = walk->part_up_to(range.end);
+    if (rows) range.near_row = rows->begin.row;
+    const SplitScan scan = rows ? walk->scan() : SplitScan();
+    pipeline_.submit([this, check, range, rows, scan](unsigned) {
+      TaskResult result;
+      if (!rows) {
+        result.range = verify_range(*check, range);
+        return result;
+      }
+      result.is_part_sound = false;
+      result.walked_to = range.end;
+      const RangeWalk walk_part = [&](const ViewBytes& view, IndexWindow& index) {
+        result.is_part_sound = is_sound(*check, scan, {rows->begin, rows->end, view}, index);
+      };
+      result.range = verify_range(*check, range, walk_part);
+      return result;
+    });
     take_ranges(*check, join, walk, most_in_flight());
   }
 }
@@ -108,32 +106,15 @@ void ShardTasks::begin_walk(const std::shared_ptr<ShardCheck>& check, bool reads
   });
 }
 
-void ShardTasks::submit_range(const std::shared_ptr<ShardCheck>& check, const ByteRange& range,
-                              bool walks_it, bool reads_payload) {
-  pipeline_.submit([this, check, range, walks_it, reads_payload](unsigned) {
-    TaskResult result;
-    RangeWalk walk;
-    if (walks_it) {
-      walk = [&](const ViewBytes& view, IndexWindow& index) {
-        try {
-          result.walked =
-              verify_part(*check, format_, {range.samples, range.end, view}, reads_payload, index,
-                          [&](auto, auto) { check->stop_if_over(); });
-        } catch (const Error& error) {
-          if (error.code() != Code::damaged) throw;  // else it is met again: see end_walk
-        }
-      };
-    }
-    result.range = verify_range(*check, range, walk);
-    return result;
-  });
-}
-
-// Of rows of a split walk; what is damaged is met by the whole walk.
-bool ShardTasks::are_sound(const ShardCheck& check, const SplitScan& scan, const ScanRows& rows,
-                           IndexWindow& index) const {
+// Of rows of a split walk; what is damaged is met by the whole walk. Payload is read for the
+// container's own checksums, and where the ranges do not prove those of the index.
+bool ShardTasks::is_sound(const ShardCheck& check, const SplitScan& scan, const ScanRows& rows,
+                          IndexWindow& index) const {
+  const bool reads_payload =
+      (request_.depth == VerifyDepth::deep && format_.can.self_checksummed) ||
+      (check.reader.has_checksums() && !check.has_ordered_places);
   try {
-    return verify_split_rows(check, format_, scan, rows, index,
+    return verify_split_rows(check, format_, scan, rows, reads_payload, index,
                              [&](auto, auto) { check.stop_if_over(); });
   } catch (const Error& error) {
     if (error.code() != Code::damaged) throw;
@@ -141,57 +122,22 @@ bool ShardTasks::are_sound(const ShardCheck& check, const SplitScan& scan, const
   }
 }
 
-// A range, and the rows that lie in it.
-void ShardTasks::submit_split(const std::shared_ptr<ShardCheck>& check, const ByteRange& range,
-                              const SplitScan& scan, const ScanRows& rows) {
-  pipeline_.submit([this, check, range, scan, rows](unsigned) {
-    TaskResult result;
-    result.is_split_sound = false;
-    result.walked_to = range.end;
-    const RangeWalk walk = [&](const ViewBytes& view, IndexWindow& index) {
-      result.is_split_sound = are_sound(*check, scan, {rows.begin, rows.end, view}, index);
-    };
-    result.range = verify_range(*check, range, walk);
-    return result;
-  });
-}
-
 // Rows whose bytes lie all over the file.
 void ShardTasks::submit_rows(const std::shared_ptr<ShardCheck>& check, Walk& walk,
                              StraddlingJoin& join) {
   const auto bytes = static_cast<double>(check->reader.files()[0].size());
-  while (const std::optional<ScanRows> rows = walk.split->next_rows()) {
-    const auto samples = static_cast<double>(walk.split->scan().samples);
-    pipeline_.submit(
-        [this, check, scan = walk.split->scan(), rows = *rows, bytes, samples](unsigned) {
-          TaskResult result;
-          result.walked_to =
-              static_cast<std::uint64_t>(bytes * static_cast<double>(rows.end) / samples);
-          IndexWindow index(check->reader);
-          result.is_split_sound = are_sound(*check, scan, rows, index);
-          return result;
-        });
+  while (const std::optional<ScanRows> rows = walk->next_rows()) {
+    const auto samples = static_cast<double>(walk->scan().samples);
+    pipeline_.submit([this, check, scan = walk->scan(), rows = *rows, bytes, samples](unsigned) {
+      TaskResult result;
+      result.walked_to =
+          static_cast<std::uint64_t>(bytes * static_cast<double>(rows.end.row) / samples);
+      IndexWindow index(check->reader);
+      result.is_part_sound = is_sound(*check, scan, rows, index);
+      return result;
+    });
     take_ranges(*check, join, walk, most_in_flight());
   }
-}
-
-// What the parts found; and where one did not end where the next had begun, the rest of the walk.
-void ShardTasks::end_walk(const std::shared_ptr<ShardCheck>& check, WalkJoin& walk,
-                          bool reads_payload) {
-  if (!walk.is_broken()) {
-    TaskFindings found = walk.finish();
-    return log_.add_all(found);
-  }
-  const auto before = std::make_shared<WalkJoin>(std::move(walk));
-  walk_.submit([this, check, before, reads_payload](unsigned) {
-    IndexWindow index(check->reader);
-    before->append_rest(verify_part(*check, format_, {before->end(), kMissing}, reads_payload,
-                                    index, [&](std::uint64_t done, auto) {
-                                      check->stop_if_over();
-                                      log_.walked_to(done);
-                                    }));
-    return before->finish();
-  });
 }
 
 // The walk, here and now, while no task is under way: see settle().
@@ -212,13 +158,9 @@ void ShardTasks::take_ranges(const ShardCheck& check, StraddlingJoin& join, Walk
                              std::size_t left) {
   while (pipeline_.pending() > left) {
     std::optional<TaskResult> result = take_result(pipeline_, check.reader.shard().name);
-    if (walk.join) {
-      walk.join->append(result ? std::exchange(result->walked, std::nullopt) : std::nullopt);
-      log_.walked_to(walk.join->end().offset);
-    }
-    if (walk.split) {
-      const bool has_part = !result || result->is_split_sound.has_value();
-      if (has_part) walk.split->append(result && *result->is_split_sound);
+    if (walk) {
+      const bool has_part = !result || result->is_part_sound.has_value();
+      if (has_part) walk->append(result && *result->is_part_sound);
       if (result) log_.walked_to(result->walked_to);
     }
     if (result) {

@@ -14,7 +14,6 @@
 #include "shale/verify/verify_log.hpp"
 #include "shale/verify/verify_request.hpp"
 #include "shale/verify/verify_shard.hpp"
-#include "shale/verify/walk_join.hpp"
 
 namespace shale {
 
@@ -49,32 +48,21 @@ class ShardTasks {
   // The result of one task of a shard, whichever kind it was.
   struct TaskResult {
     RangeResult range;
-    std::optional<WalkedPart> walked;  // of the range; nullopt: it was stopped
-    std::optional<bool> is_split_sound;
-    std::uint64_t walked_to = 0;  // bytes of the file, about, by a part of a split walk
+    std::optional<bool> is_part_sound;  // of a split walk; nullopt: it had none
+    std::uint64_t walked_to = 0;        // bytes of the file, about, by a part of a split walk
     DeepResult deep;
   };
-  // How a shard is walked: in parts that depend on nothing, in parts that depend on one another, or
-  // in one go.
-  struct Walk {
-    std::optional<WalkJoin> join;
-    std::optional<SplitWalk> split;
-  };
+  // Nullopt: the shard is walked in one go.
+  using Walk = std::optional<SplitWalk>;
 
   template <class Result>
   std::optional<Result> take_result(OrderedPipeline<Result>& pipeline, const std::string& shard);
-  [[nodiscard]] bool walks_in_parts(const ShardCheck& check) const;
   void begin_walk(const std::shared_ptr<ShardCheck>& check, bool reads_payload);
   void submit_ranges(const std::shared_ptr<ShardCheck>& check, std::size_t file, Walk& walk,
-                     StraddlingJoin& join, bool reads_payload);
-  void submit_range(const std::shared_ptr<ShardCheck>& check, const ByteRange& range, bool walks_it,
-                    bool reads_payload);
-  void submit_split(const std::shared_ptr<ShardCheck>& check, const ByteRange& range,
-                    const SplitScan& scan, const ScanRows& rows);
-  [[nodiscard]] bool are_sound(const ShardCheck& check, const SplitScan& scan, const ScanRows& rows,
-                               IndexWindow& index) const;
+                     StraddlingJoin& join);
+  [[nodiscard]] bool is_sound(const ShardCheck& check, const SplitScan& scan, const ScanRows& rows,
+                              IndexWindow& index) const;
   void submit_rows(const std::shared_ptr<ShardCheck>& check, Walk& walk, StraddlingJoin& join);
-  void end_walk(const std::shared_ptr<ShardCheck>& check, WalkJoin& walk, bool reads_payload);
   void walk_now(const ShardCheck& check, bool reads_payload);
   void take_ranges(const ShardCheck& check, StraddlingJoin& join, Walk& walk, std::size_t left);
   void take_digests(const ShardCheck& check, DatasetDigest& digest, std::size_t left);

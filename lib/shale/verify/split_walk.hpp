@@ -11,7 +11,7 @@ namespace shale {
 
 /// The walk through a shard by a SplitScan: which rows each part has, and what came of them. Once
 /// something is not as shale writes it there are no more parts: the shard is then walked in one go,
-/// which says what is wrong. Not thread-safe.
+/// which says what is wrong. So the index may lie about where parts begin. Not thread-safe.
 class SplitWalk {
  public:
   /// Nullopt where there are only whole scans of the shard. Errors: Code::io.
@@ -21,7 +21,8 @@ class SplitWalk {
   /// The parts go with ranges of bytes; else they are runs of rows.
   [[nodiscard]] bool follows_bytes() const { return scan_.rows_at_once == 0; }
   /// Bytes of a range that are a multiple of `unit`: so many that what is read twice, the rest of
-  /// the sample at its end, is little beside it.
+  /// the sample at its end, is little beside it. One `unit` where parts begin at records, of which
+  /// not the payload is read.
   [[nodiscard]] std::uint64_t range_bytes(std::uint64_t unit) const;
 
   /// The next part: rows up to the first one at this byte; of all rows that are left, where the
@@ -37,11 +38,12 @@ class SplitWalk {
 
  private:
   SplitWalk(const ShardCheck& check, SplitScan scan) : check_(&check), scan_(std::move(scan)) {}
-  [[nodiscard]] ScanRows part_to(std::uint64_t end);
+  [[nodiscard]] ScanPoint first_record_at(std::uint64_t byte) const;
+  [[nodiscard]] ScanRows part_to(const ScanPoint& end);
 
   const ShardCheck* check_;
   SplitScan scan_;
-  std::uint64_t row_ = 0;  // where the next part begins
+  ScanPoint next_;  // where the next part begins
   bool is_sound_ = true;
 };
 

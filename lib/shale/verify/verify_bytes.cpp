@@ -190,7 +190,7 @@ class ColumnCursor {
 std::vector<ColumnCursor> cursors_of(const ShardCheck& shard, const ByteRange& range,
                                      IndexWindow& index) {
   const ShardLayout& layout = shard.manifest.layout;
-  std::uint64_t near = range.samples.row;
+  std::uint64_t near = range.near_row;
   // The first rows of some columns are those of a record that ends in this range.
   if (near > 1 && near <= index.rows()) (void)index.place(near - 2, 0);
   std::vector<ColumnCursor> cursors;

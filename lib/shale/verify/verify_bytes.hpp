@@ -16,7 +16,7 @@ namespace shale {
 struct ByteRange {
   std::size_t file;
   std::uint64_t begin, end;
-  ScanPoint samples = {};  ///< the first one that begins in it, or behind it, where that is known
+  std::uint64_t near_row = 0;  ///< the first that begins in it, or behind it, where that is known
 };
 
 /// The part of a field's value that lies in a range, where the value begins before it or ends after

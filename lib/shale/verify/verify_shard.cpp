@@ -381,6 +381,19 @@ DatasetDigest digest_of_sound(std::span<const Bytes> columns, const std::vector<
   return digest;
 }
 
+// The finding for a container of so many samples, if the index has another number of rows.
+void add_wrong_count(const ShardCheck& shard, std::uint64_t samples, TaskFindings& findings) {
+  const ManifestShard& expected = shard.reader.shard();
+  if (samples == expected.digest.samples) return;
+  findings.add([&] {
+    Finding finding = shard.finding("number of samples in the container is wrong",
+                                    expected.files[0].name, std::nullopt);
+    finding.found = std::to_string(samples);
+    finding.expected = std::to_string(expected.digest.samples);
+    return finding;
+  });
+}
+
 }  // namespace
 
 TaskFindings verify_structure(const ShardCheck& shard, const Format& format, bool reads_payload,
@@ -399,42 +412,18 @@ TaskFindings verify_structure(const ShardCheck& shard, const Format& format, boo
   return findings;
 }
 
-WalkedPart verify_part(const ShardCheck& shard, const Format& format, const ScanPart& part,
-                       bool reads_payload, IndexWindow& index, const WalkProgress& progress) {
-  WalkedPart walked;
-  const StructureWalk walk(shard, format, reads_payload, progress);
-  (void)walk.run(&index, part.begin.row, part.view, walked.findings,
-                 [&](const ShardInput& input, const RowSink& rows, const FindingSink& sink) {
-                   walked.scanned = format.scan_part(input, part, rows, sink);
-                 });
-  return walked;
-}
-
 bool verify_split_rows(const ShardCheck& shard, const Format& format, const SplitScan& scan,
-                       const ScanRows& rows, IndexWindow& index, const WalkProgress& progress) {
+                       const ScanRows& rows, bool reads_payload, IndexWindow& index,
+                       const WalkProgress& progress) {
   TaskFindings findings;
-  // Ordered places are proved range by range, so that the payload need not be read here.
-  const bool reads_payload = shard.reader.has_checksums() && !shard.has_ordered_places;
   const StructureWalk walk(shard, format, reads_payload, progress);
   bool is_sound = false;
   const std::uint64_t end =
-      walk.run(&index, rows.begin, rows.view, findings,
+      walk.run(&index, rows.begin.row, rows.view, findings,
                [&](const ShardInput& input, const RowSink& sink, const FindingSink&) {
                  is_sound = scan.scan(input, rows, sink);
                });
-  return is_sound && findings.count() == 0 && end == rows.end;
-}
-
-void add_wrong_count(const ShardCheck& shard, std::uint64_t samples, TaskFindings& findings) {
-  const ManifestShard& expected = shard.reader.shard();
-  if (samples == expected.digest.samples) return;
-  findings.add([&] {
-    Finding finding = shard.finding("number of samples in the container is wrong",
-                                    expected.files[0].name, std::nullopt);
-    finding.found = std::to_string(samples);
-    finding.expected = std::to_string(expected.digest.samples);
-    return finding;
-  });
+  return is_sound && findings.count() == 0 && end == rows.end.row;
 }
 
 DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint64_t begin,

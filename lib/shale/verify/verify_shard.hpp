@@ -16,23 +16,12 @@ namespace shale {
 [[nodiscard]] TaskFindings verify_structure(const ShardCheck& shard, const Format& format,
                                             bool reads_payload, const WalkProgress& progress);
 
-/// What a part of that walk came to.
-struct WalkedPart {
-  TaskFindings findings;
-  ScannedPart scanned;
-};
-/// A part of the walk through a shard whose format has scan_part. Nothing says yet that the shard
-/// ends where the index does: add_wrong_count. Thread-safe.
-[[nodiscard]] WalkedPart verify_part(const ShardCheck& shard, const Format& format,
-                                     const ScanPart& part, bool reads_payload, IndexWindow& index,
-                                     const WalkProgress& progress);
 /// Scans some rows of a shard by a SplitScan of its format: true if there is nothing to find in
 /// them, and the index says of each what the container does. Thread-safe.
 [[nodiscard]] bool verify_split_rows(const ShardCheck& shard, const Format& format,
                                      const SplitScan& scan, const ScanRows& rows,
-                                     IndexWindow& index, const WalkProgress& progress);
-/// The finding for a container of so many samples, if the index has another number of rows.
-void add_wrong_count(const ShardCheck& shard, std::uint64_t samples, TaskFindings& findings);
+                                     bool reads_payload, IndexWindow& index,
+                                     const WalkProgress& progress);
 
 /// Rows [begin, end) read by the index, their digests recomputed and their images decoded.
 /// Thread-safe. Errors: Code::limit for a sample of a whole shard that memory cannot hold;

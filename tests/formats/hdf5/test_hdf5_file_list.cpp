@@ -5,7 +5,7 @@
 
 #include "shale/base/error.hpp"
 
-#include "formats/hdf5/hdf5_file_list.hpp"
+#include "formats/hdf5/hdf5_format.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {
@@ -15,10 +15,12 @@ using test::error_of;
 using test::TempDir;
 using Names = std::vector<std::string>;
 
+constexpr std::size_t kMostListedFiles = 65'536, kMostListBytes = 16 << 20;
+
 std::optional<Names> listed(const std::string& text, const std::string& name = "a.txt") {
   const TempDir dir;
   test::write_file(dir / name, text);
-  return list_hdf5_files(InputFile(dir / name));
+  return hdf5_format.list_files(InputFile(dir / name));
 }
 
 TEST_CASE("hdf5 file list: names are separated by any whitespace") {

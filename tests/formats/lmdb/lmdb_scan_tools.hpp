@@ -152,7 +152,7 @@ inline void set_byte(const std::string& path, std::size_t offset, int value) {
 }
 
 /// The totals of a walk over the file's live trees.
-inline lmdb::TreeTotals walk_lmdb(const std::string& path) {
+inline lmdb::TreeStatistics walk_lmdb(const std::string& path) {
   const InputFile file(path);
   const FindingSink ignore = [](const Finding&) {};
   return lmdb::walk_trees(

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include "formats/lmdb/lmdb_format.hpp"
-#include "formats/lmdb/lmdb_recognize.hpp"
 #include "tests/support/sample_sets.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -28,7 +27,7 @@ std::string bytes_of_own_file(const test::SampleSet& set) {
 std::optional<Schema> recognized(const std::string& file) {
   const TempDir dir;
   test::write_file(dir / "x", file);
-  return recognize_own_lmdb(InputFile(dir / "x"));
+  return lmdb_format.recognize(InputFile(dir / "x"), {});
 }
 
 test::SampleSet own_samples(std::size_t bytes) {

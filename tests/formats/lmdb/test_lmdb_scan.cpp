@@ -49,7 +49,7 @@ void check_like_liblmdb(const LmdbFile& file, const std::string& path) {
     }
   }
   const MDB_stat facts = file.stat();
-  const lmdb::TreeTotals totals = test::walk_lmdb(path);
+  const lmdb::TreeStatistics totals = test::walk_lmdb(path);
   CHECK(totals.depth == facts.ms_depth);
   CHECK(totals.branch_pages == facts.ms_branch_pages);
   CHECK(totals.leaf_pages == facts.ms_leaf_pages);

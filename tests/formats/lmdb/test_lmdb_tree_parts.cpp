@@ -26,9 +26,8 @@ bool is_proved(const std::string& path, std::uint64_t rows_in_part) {
     WindowReader window(file, kPage);
     WalkPace pace(no_progress, file.size());
     const std::uint64_t end = std::min(begin + rows_in_part, parts->entries());
-    const bool is_sound = parts->walk(
-        begin, end, [&](std::uint64_t at, std::uint64_t bytes) { return window.view(at, bytes); },
-        pace, [](const lmdb::TreeEntry&) { return true; });
+    const bool is_sound = parts->walk({{begin, 0}, {end, 0}, window.views()}, pace,
+                                      [](const lmdb::TreeEntry&) { return true; });
     if (!is_sound) return false;
   }
   return parts->is_complete();

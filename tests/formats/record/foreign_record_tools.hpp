@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "shale/base/checksum.hpp"
-#include "shale/wire/tfrecord_frame.hpp"
 
 #include "formats/record/record_format.hpp"
+#include "formats/record/record_frames.hpp"
 #include "tests/support/temp_dir.hpp"
 
 // Records as other tools write them, made by hand: in any order, with any encoding.

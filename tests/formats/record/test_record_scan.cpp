@@ -6,8 +6,8 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/wire/tf_example.hpp"
-#include "shale/wire/tfrecord_frame.hpp"
 
+#include "formats/record/record_frames.hpp"
 #include "tests/formats/record/record_tools.hpp"
 #include "tests/unit/wire/hex.hpp"
 

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/checksum.hpp"
-#include "shale/wire/tfrecord_frame.hpp"
 
+#include "formats/record/record_frames.hpp"
 #include "tests/formats/record/record_tools.hpp"
 #include "tests/unit/wire/hex.hpp"
 

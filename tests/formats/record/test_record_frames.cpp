@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "shale/wire/tfrecord_frame.hpp"
-
+#include "formats/record/record_frames.hpp"
 #include "tests/unit/wire/hex.hpp"
 
 namespace shale {
