@@ -6,15 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "shale/report/class_scan.hpp"
 #include "shale/report/field_roles.hpp"
 #include "shale/report/report_facts.hpp"
 #include "shale/report/sample_survey.hpp"
 
 namespace shale {
-
-/// How many classes get a row, and how many samples a row has.
-inline constexpr std::size_t kSheetClasses = 12, kSheetColumns = 8;
 
 /// Samples to be shown together; not looked at yet.
 struct PlannedSheet {

@@ -17,8 +17,7 @@
 #include "shale/manifest/naming.hpp"
 #include "shale/numbers/bins.hpp"
 #include "shale/numbers/time_text.hpp"
-#include "shale/report/class_scan.hpp"
-#include "shale/report/contact_sheets.hpp"
+#include "shale/report/index_walk.hpp"
 #include "shale/report/snippets.hpp"
 #include "shale/verify/verify.hpp"
 
@@ -63,108 +62,6 @@ Verified verify_set(const ReportRequest& request, const Events& events) {
                {"first_findings", json_of(report.first_findings)},
                {"notes", report.notes}};
   return {.json = std::move(json), .findings = report.first_findings};
-}
-
-// Sizes of the values of every field, and what the numbers among them are, while rows come by:
-// twice, since bars need the range.
-class FieldScan {
- public:
-  // Of one field.
-  struct Column : NumberSummary {  // of integers and reals
-    std::uint64_t values = 0, missing = 0;
-    std::uint64_t bytes = 0, least = 0, most = 0;  // of values that lie in the container
-    bool are_whole = false;
-  };
-
-  explicit FieldScan(const ReportedSet& set) : columns_(set.schema().fields.size()) {}
-
-  void take(const ScannedRows& rows);
-  // Between the two walks.
-  void begin_bins() {
-    for (Column& column : columns_) column.begin_bins(column.are_whole);
-  }
-  void take_again(const ScannedRows& rows);
-
-  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
-  // Of all values of a sample that lie in the container.
-  [[nodiscard]] const RatioBins& sample_bytes() const { return sample_bytes_; }
-
- private:
-  std::vector<Column> columns_;
-  RatioBins sample_bytes_;
-};
-
-void FieldScan::take(const ScannedRows& rows) {
-  std::vector<std::uint64_t> bytes(rows.rows.size());
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    Column& column = columns_[i];
-    for (std::size_t row = 0; row < rows.lengths[i].size(); ++row) {
-      const std::uint64_t length = rows.lengths[i][row];
-      if (length == kMissing) {
-        ++column.missing;
-        continue;
-      }
-      column.least = column.values == 0 ? length : std::min(column.least, length);
-      column.most = std::max(column.most, length);
-      column.bytes += length;
-      ++column.values;
-      bytes[row] += length;
-    }
-    if (rows.kinds[i] == NumberKind::none) continue;
-    column.are_whole = is_whole(rows.kinds[i]);
-    column.values += rows.rows.size();
-    column.numbers.count(rows.kinds[i], rows.numbers[i]);
-  }
-  for (const std::uint64_t of_sample : bytes) sample_bytes_.count(of_sample);
-}
-
-void FieldScan::take_again(const ScannedRows& rows) {
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (rows.kinds[i] != NumberKind::none)
-      count_into(columns_[i].bins, rows.kinds[i], rows.numbers[i]);
-  }
-}
-
-// What the walks over the index bring.
-struct Walked {
-  FieldScan fields;
-  std::optional<ClassScan> classes;
-  std::vector<PlannedSheet> sheets;  // a row per class
-  SampledFrom from;
-  bool is_all = false;
-};
-
-Walked walk_index(ReportedSet& set, const SampleRows& sample) {
-  const std::vector<Field>& fields = set.schema().fields;
-  const std::optional<std::size_t> label = set.label_field();
-  Walked walked{.fields = FieldScan(set), .classes = {}, .sheets = {}, .from = {}, .is_all = false};
-  if (label) walked.classes.emplace(set);
-  ColumnScan scan(set, sample);
-  scan.walk(std::vector<bool>(fields.size(), true), [&](const ScannedRows& rows) {
-    walked.fields.take(rows);
-    if (label) walked.classes->take(rows, *label);
-  });
-  walked.from = scan.from();
-  walked.is_all = scan.is_all();
-  const bool has_classes = label && walked.classes->has_classes();
-  std::vector<std::int64_t> shown;
-  if (has_classes) shown = shown_classes(walked.classes->counts(), kSheetClasses);
-  ClassRows class_rows(sample, shown, kSheetColumns);
-  std::vector<bool> numbers(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) numbers[i] = !is_located(fields[i].kind);
-  walked.fields.begin_bins();
-  if (std::ranges::find(numbers, true) == numbers.end()) return walked;
-  scan.walk(numbers, [&](const ScannedRows& rows) {
-    walked.fields.take_again(rows);
-    if (has_classes) class_rows.take(rows, *label);
-  });
-  for (const std::int64_t one : shown)
-    walked.sheets.push_back({.kind = "class",
-                             .caption = fmt::format("class {}", one),
-                             .rows = class_rows.rows_of(one),
-                             .of_samples = walked.classes->counts().at(one),
-                             .label = one});
-  return walked;
 }
 
 void put_bound(Json& json, const char* member, double number,
@@ -234,9 +131,9 @@ Json column_facts(const Field& field, std::uint64_t samples,
 }
 
 Json field_facts(const ReportedSet& set, std::size_t number, const FieldUse& use,
-                 const Walked& walked, const SampleSurvey& survey, Json previews) {
+                 const IndexWalk& walked, const SampleSurvey& survey, Json previews) {
   const Field& field = set.schema().fields[number];
-  const FieldScan::Column& column = walked.fields.columns()[number];
+  const WalkedColumn& column = walked.columns[number];
   const SampleSurvey::OfField& of_field = survey.fields[number];
   const bool is_tensor = field.kind == Kind::tensor;
   const Json columns = is_tensor ? column_facts(field, walked.from.of, of_field) : Json::array();
@@ -475,13 +372,7 @@ Json made_or(ReportedSet& set, Json otherwise, Make&& make) {
   }
 }
 
-Json order_facts(const Walked& walked) {
-  if (!walked.classes) return order_without_score("there are no labels", {});
-  if (walked.is_all) return walked.classes->order(walked.from);
-  return order_without_score("not looked at: there are too many samples", {});
-}
-
-std::vector<PlannedSheet> plan_sheets(ReportedSet& set, const SampleRows& sample, Walked& walked,
+std::vector<PlannedSheet> plan_sheets(ReportedSet& set, const SampleRows& sample, IndexWalk& walked,
                                       const SampleSurvey& survey, const NotedImages& noted) {
   std::vector<PlannedSheet> sheets;
   if (set.samples() > 0)
@@ -503,23 +394,23 @@ ReportFacts gather_report(const ReportRequest& request, const Events& events) {
   ReportFacts facts;
   Json& json = facts.json = describe_set(set, sample);
   const std::vector<FieldUse> uses = find_roles(set, sample);
-  Walked walked = walk_index(set, sample);
+  IndexWalk walked = walk_index(set, sample);
   const SampleSurvey survey = survey_samples(set, sample, uses, !set.manifest().images);
   const ProvedLists lists(set);
   const NotedImages noted = read_noted_images(set, lists);
   std::vector<Json> previews = make_previews(set, uses, sample.first(kPreviews), facts.pictures);
   json["sheets"] =
       fill_sheets(set, uses, plan_sheets(set, sample, walked, survey, noted), facts.pictures);
-  if (walked.classes) json["classes"] = walked.classes->classes(walked.from);
+  if (walked.classes) json["classes"] = std::move(*walked.classes);
   if (std::optional<Json> images = image_facts(set, uses, survey, noted))
     json["images"] = std::move(*images);
   json["fields"] = Json::array();
   for (std::size_t i = 0; i < uses.size(); ++i)
     json["fields"].push_back(field_facts(set, i, uses[i], walked, survey, std::move(previews[i])));
-  json["sample_bytes"] = histogram_json(walked.fields.sample_bytes().bars(), walked.from, "bytes");
+  json["sample_bytes"] = histogram_json(walked.sample_bytes.bars(), walked.from, "bytes");
   json["shards"] = made_or(set, {{"count", 0}, {"file_bytes", 0}, {"shards", Json::array()}},
                            [&] { return shards_facts(set); });
-  json["order"] = order_facts(walked);
+  json["order"] = std::move(walked.order);
   json["left_out"] = made_or(set,
                              {{"skipped", 0},
                               {"skipped_by", Json::array()},
