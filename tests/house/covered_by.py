@@ -60,7 +60,6 @@ COVERED_BY = {
     "datasets/foreign_file": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),
     "datasets/rebuild_index": ("tests/contract/test_scan_and_rebuild.cpp", "rebuild: lost and damaged indexes and block lists"),
     "loading/column_loading": ("tests/contract/test_reading_rows.cpp", "fixed rows: a column comes out of all shards in its own dtype"),
-    "loading/list_loading": ("tests/contract/test_loading.cpp", "loading: single elements are those of the whole list"),
     "loading/loader": ("tests/contract/test_loading.cpp", "loading: samples come as they were written"),
     "loading/loader_state": ("tests/contract/test_loading.cpp", "loading: two loaders in a daemon that closed all"),
     "sources/drawn_source": ("tests/contract/test_stopping.cpp", "stopping: drawing from a dataset is stopped"),

@@ -62,28 +62,30 @@ ColumnPlace Loader::column(std::string_view name) const {
       .hint("it has " + names);
 }
 
-void Loader::read_all(const ColumnPlace& column, std::uint64_t begin,
-                      std::span<std::byte> into) const {
-  const std::uint64_t end = begin + into.size() / column.item_bytes;
-  if (end > size()) {
-    throw Error(Code::not_found, "rows {} to {} of a column requested, but the dataset has {}",
-                begin, end, size());
-  }
-  LoaderState& open = state();
-  for (std::uint64_t row = begin; row < end;) {
-    const std::uint64_t number = shard_of(row);
-    const ShardLine& line = outline_.shards[number];
-    const std::uint64_t count = std::min(line.first_row + line.samples, end) - row;
-    const std::span<std::byte> part =
-        into.subspan((row - begin) * column.item_bytes, count * column.item_bytes);
-    const OpenShardPointer shard = open.shard(number);
-    if (column.field) {
-      read_fixed_column(*shard, *column.field, row - line.first_row, part, open);
-    } else {
-      read_index_column(*shard, column, row - line.first_row, part, open);
+void Loader::read_column(const ColumnPlace& column, std::uint64_t begin,
+                         std::span<std::byte> into) const {
+  watching([&] {
+    const std::uint64_t end = begin + into.size() / column.item_bytes;
+    if (end > size()) {
+      throw Error(Code::not_found, "rows {} to {} of a column requested, but the dataset has {}",
+                  begin, end, size());
     }
-    row += count;
-  }
+    LoaderState& open = state();
+    for (std::uint64_t row = begin; row < end;) {
+      const std::uint64_t number = shard_of(row);
+      const ShardLine& line = outline_.shards[number];
+      const std::uint64_t count = std::min(line.first_row + line.samples, end) - row;
+      const std::span<std::byte> part =
+          into.subspan((row - begin) * column.item_bytes, count * column.item_bytes);
+      const OpenShardPointer shard = open.shard(number);
+      if (column.field) {
+        read_fixed_column(*shard, *column.field, row - line.first_row, part, open);
+      } else {
+        read_index_column(*shard, column, row - line.first_row, part, open);
+      }
+      row += count;
+    }
+  });
 }
 
 }  // namespace shale

@@ -14,6 +14,7 @@
 #include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/open_dataset.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/loading/extent_reading.hpp"
 #include "shale/loading/fixed_loading.hpp"
 #include "shale/loading/loader_state.hpp"
@@ -96,6 +97,22 @@ void read_tasks(std::span<const Task> tasks, LoaderState& state) {
 std::string index_hint(const LoaderRequest& request, Dialect dialect) {
   return fmt::format("run '{}' to add them",
                      index_command(request.path, request.index_folder, dialect, true));
+}
+
+// All elements of a list whose bytes were read, as places in the file.
+std::vector<FieldPlace> walked(const Format& format, const FieldPlace& list, Bytes extent) {
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return extent.subspan(offset - list.offset, length);
+  };
+  std::vector<FieldPlace> elements = format.walk_list(view, list);
+  for (FieldPlace& element : elements)
+    element.crc32c = crc32c(view(element.offset, element.length));
+  return elements;
+}
+
+bool is_inside(const FieldPlace& element, const FieldPlace& list) {
+  return element.offset >= list.offset && element.length <= list.length &&
+         element.offset - list.offset <= list.length - element.length;
 }
 
 }  // namespace
@@ -259,8 +276,7 @@ std::string Loader::key_of(std::uint64_t row) const {
 
 // Looks for replaced files when the work is done, so that nothing read in the meantime is handed
 // out, and before any other error: what looks like damage then is not.
-template <class Work>
-void Loader::watching(Work work) const {
+void Loader::watching(const std::function<void()>& work) const {
   try {
     work();
   } catch (const Error&) {
@@ -272,29 +288,24 @@ void Loader::watching(Work work) const {
 
 std::vector<LocatedSample> Loader::locate(std::span<const std::uint64_t> rows,
                                           const std::vector<bool>& wanted) const {
-  std::vector<LocatedSample> samples;
-  watching([&] { samples = located(rows, wanted); });
-  return samples;
-}
-
-std::vector<LocatedSample> Loader::located(std::span<const std::uint64_t> rows,
-                                           const std::vector<bool>& wanted) const {
   std::vector<LocatedSample> samples(rows.size());
-  std::vector<LocatedSample*> order;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    samples[i].row = rows[i];
-    order.push_back(&samples[i]);
-  }
-  std::sort(order.begin(), order.end(), [](auto a, auto b) { return a->row < b->row; });
-  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    const std::uint64_t number = shard_of(order[begin]->row);
-    const ShardLine& line = outline_.shards[number];
-    for (; end < order.size() && order[end]->row - line.first_row < line.samples; ++end) {
-      order[end]->shard = number;
-      order[end]->shard_row = order[end]->row - line.first_row;
+  watching([&] {
+    std::vector<LocatedSample*> order;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      samples[i].row = rows[i];
+      order.push_back(&samples[i]);
     }
-    locate_in_shard(std::span(order).subspan(begin, end - begin), wanted);
-  }
+    std::sort(order.begin(), order.end(), [](auto a, auto b) { return a->row < b->row; });
+    for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+      const std::uint64_t number = shard_of(order[begin]->row);
+      const ShardLine& line = outline_.shards[number];
+      for (; end < order.size() && order[end]->row - line.first_row < line.samples; ++end) {
+        order[end]->shard = number;
+        order[end]->shard_row = order[end]->row - line.first_row;
+      }
+      locate_in_shard(std::span(order).subspan(begin, end - begin), wanted);
+    }
+  });
   return samples;
 }
 
@@ -456,6 +467,39 @@ void Loader::read_piece(const OpenValue& value, std::uint64_t begin,
   });
 }
 
+std::vector<FieldPlace> Loader::elements(const LocatedSample& sample, std::size_t field,
+                                         std::span<const std::uint64_t> numbers) const {
+  const FieldPlace& list = sample.place.cells[field].place;
+  if (numbers.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(numbers);
+  if (list.offset == kMissing || most >= list.count) {
+    throw no_such_element(most, manifest().schema.fields[field].name, list.count)
+        .for_sample({}, sample.row);
+  }
+  std::vector<FieldPlace> run;
+  std::uint64_t first = least;
+  const OpenShardPointer shard = state().shard(sample.shard);
+  if (const ElementReader* listed = shard->reader.elements()) {
+    run = listed->read(list.first + least, most - least + 1);
+    for (const FieldPlace& element : run) {
+      if (is_inside(element, list)) continue;
+      throw element_outside(element, list)
+          .at(shard->reader.shard().elements.name)
+          .hint("run 'shale verify' to list all the damage");
+    }
+  } else {
+    std::vector<std::byte> extent(list.length);
+    const Fetch whole{&sample, field, extent};
+    fetch({&whole, 1});
+    run = walked(format_of(manifest()), list, extent);
+    first = 0;
+  }
+  std::vector<FieldPlace> places;
+  places.reserve(numbers.size());
+  for (const std::uint64_t number : numbers) places.push_back(run[number - first]);
+  return places;
+}
+
 std::optional<ValueLocation> Loader::location_of(const LocatedSample& sample,
                                                  std::optional<std::size_t> field) const try {
   const OpenShardPointer shard = state().shard(sample.shard);
@@ -476,16 +520,6 @@ void add_place(Error& error, const Loader& loader, const LocatedSample& sample,
     error.at(location->file, location->offset).for_sample({}, sample.row);
 }
 
-void Loader::read_column(const ColumnPlace& column, std::uint64_t begin,
-                         std::span<std::byte> into) const {
-  watching([&] { read_all(column, begin, into); });
-}
-
-// The rows of all keys, by their hashes.
-struct Loader::KeyTable {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;
-};
-
 void Loader::for_each_hashes(const Events& events, const HashSink& act) const {
   const ColumnPlace hashes = column("key_hash");
   std::vector<std::uint64_t> chunk;
@@ -500,12 +534,12 @@ void Loader::for_each_hashes(const Events& events, const HashSink& act) const {
 const Loader::KeyTable& Loader::key_table(const Events& events) const {
   if (const KeyTable* table = keys_.load()) return *table;
   auto made = std::make_unique<KeyTable>();
-  made->rows.reserve(size());
+  made->reserve(size());
   for_each_hashes(events, [&](std::uint64_t row, std::span<const std::uint64_t> hashes) {
-    for (const std::uint64_t hash : hashes) made->rows.emplace_back(hash, row++);
+    for (const std::uint64_t hash : hashes) made->emplace_back(hash, row++);
     return false;
   });
-  std::sort(made->rows.begin(), made->rows.end());
+  std::ranges::sort(*made);
   const KeyTable* none = nullptr;
   // Two threads may have made one each: the first is kept.
   if (keys_.compare_exchange_strong(none, made.get())) return *made.release();
@@ -516,7 +550,7 @@ std::optional<std::uint64_t> Loader::find(std::string_view key, const Events& ev
   if (!manifest().layout.has_keys) return row_of_number(key, size());
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   if (size() <= kMostKeptKeys) {
-    const auto& rows = key_table(events).rows;
+    const KeyTable& rows = key_table(events);
     for (auto found = std::lower_bound(rows.begin(), rows.end(), std::pair(hash, std::uint64_t{0}));
          found != rows.end() && found->first == hash; ++found) {
       if (key_of(found->second) == key) return found->second;

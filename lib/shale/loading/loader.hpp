@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -116,7 +117,7 @@ class Loader {
   [[nodiscard]] static std::string_view io_backend();
 
  private:
-  struct KeyTable;
+  using KeyTable = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // rows by hashes of keys
   void open(const LoaderRequest& request, const Events& events);
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
   void open_list(const LoaderRequest& request, const std::string& list, const Events& events);
@@ -127,13 +128,9 @@ class Loader {
   [[nodiscard]] bool proves_crc32c() const {
     return proof_ != Proof::none && manifest().layout.has_value_checksums();
   }
-  [[nodiscard]] std::vector<LocatedSample> located(std::span<const std::uint64_t> rows,
-                                                   const std::vector<bool>& wanted) const;
-  template <class Work>
-  void watching(Work work) const;
+  void watching(const std::function<void()>& work) const;
   void fetch_all(std::span<const Fetch> fetches) const;
   void prove_value(const OpenValue& value, std::uint32_t expected) const;
-  void read_all(const ColumnPlace& column, std::uint64_t begin, std::span<std::byte> into) const;
   /// Reads the hashes of all keys, many at a time, until `act`, which gets the row of the first,
   /// returns true.
   using HashSink = std::function<bool(std::uint64_t row, std::span<const std::uint64_t> hashes)>;
