@@ -13,7 +13,6 @@
 #include "shale/data/array_text.hpp"
 #include "shale/numbers/bins.hpp"
 #include "shale/numbers/number_facts.hpp"
-#include "shale/numbers/structured_columns.hpp"
 #include "shale/numbers/time_text.hpp"
 #include "shale/report/html_text.hpp"
 #include "shale/report/page_charts.hpp"

@@ -5,7 +5,7 @@
 
 #include "shale/data/image_report.hpp"
 #include "shale/numbers/bins.hpp"
-#include "shale/numbers/structured_columns.hpp"
+#include "shale/numbers/number_facts.hpp"
 #include "shale/report/field_roles.hpp"
 
 namespace shale {
