@@ -8,10 +8,9 @@
 #include "shale/image/codecs.hpp"
 #include "shale/image/header_facts.hpp"
 #include "shale/image/image_metadata.hpp"
+#include "shale/pixels/image_writers.hpp"
 #include "shale/pixels/jpeg_frame_reader.hpp"
-#include "shale/pixels/jpeg_writer.hpp"
 #include "shale/pixels/picture.hpp"
-#include "shale/pixels/png_writer.hpp"
 #include "shale/pixels/scaled_frame.hpp"
 
 namespace shale {

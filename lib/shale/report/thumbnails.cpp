@@ -11,7 +11,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/pixels/image_work.hpp"
-#include "shale/pixels/png_writer.hpp"
+#include "shale/pixels/image_writers.hpp"
 
 namespace shale {
 namespace {
