@@ -24,7 +24,6 @@ COVERED_BY = {
     "pixels/picture": ("tests/unit/pixels/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
     "pixels/picture_png": ("tests/unit/pixels/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
     "pixels/scaler": ("tests/unit/pixels/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
-    "image/png_reader": ("tests/unit/pixels/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
     "pixels/scaled_frame": ("tests/unit/pixels/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
     "image/strip_metadata": ("tests/unit/pixels/test_image_work.cpp", "image work: metadata goes without decoding, the orientation stays"),
     "io/archive_file": ("tests/faults/test_archives.py", "test_an_archive_that_changes_under_the_run"),
