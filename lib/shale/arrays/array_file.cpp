@@ -17,13 +17,13 @@ namespace shale {
 namespace {
 
 constexpr std::string_view kMemberSuffix = ".npy";
+constexpr std::size_t kProbeBytes = 4096;        // what tells the format of a file
 constexpr std::size_t kPieceBytes = 128 * 1024;  // compressed bytes read at once
 constexpr std::uint64_t kMostReadAtOnce = 3 << 20;
 constexpr std::uint64_t kSparse = 16;  // a row of which a smaller part is wanted is not read whole
 
 std::vector<std::byte> beginning_of(const InputFile& file) {
-  constexpr std::size_t kLongestMagic = 16;
-  std::vector<std::byte> begin(kLongestMagic);
+  std::vector<std::byte> begin(kProbeBytes);
   begin.resize(file.read_some(0, begin));
   return begin;
 }
@@ -332,6 +332,16 @@ ArrayFiles arrays_of(StoredTensors found, const std::shared_ptr<const InputFile>
   return arrays;
 }
 
+// A file of another kind is not a damaged array.
+Error not_an_array(const InputFile& file, Bytes begin) {
+  const Format* const format = detect_format({file.path(), begin, file.size()});
+  Error error(Code::unsupported, "is {}, not an array",
+              format != nullptr ? format->a_file : "of another kind");
+  return error.at(file.path())
+      .hint(format != nullptr ? "pass it alone, without a name before it"
+                              : "save it as an array, with numpy.save");
+}
+
 }  // namespace
 
 std::uint64_t ArrayFile::bytes() const { return product(dtype.item_bytes(), shape); }
@@ -351,7 +361,9 @@ ArrayFiles open_arrays(const std::string& path) {
       return arrays_of(std::move(*found), file);
   }
   ArrayFiles found;
-  if (!is_zip(as_text(beginning_of(*file)))) {
+  const std::vector<std::byte> begin = beginning_of(*file);
+  if (!is_zip(as_text(begin))) {
+    if (!may_be_npy(begin) && !path.ends_with(kMemberSuffix)) throw not_an_array(*file, begin);
     found.arrays.push_back(open_npy(file));
     return found;
   }

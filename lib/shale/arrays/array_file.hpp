@@ -53,8 +53,8 @@ struct ArrayFiles {
 /// file. An .npy file is exactly as long as header and shape say, and so is each member. Errors:
 /// same as InputFile; Code::damaged, with file and offset, and the member of an archive;
 /// Code::unsupported for 0-d arrays, for dtypes that are not of fixed size, for encrypted members,
-/// for files without an array; Code::limit as parse_npy_header; same as read_pt_archive and
-/// read_safetensors. What is wrong with one tensor alone is its obstacle.
+/// for files without an array and of another kind; Code::limit as parse_npy_header; same as
+/// read_pt_archive and read_safetensors. What is wrong with one tensor alone is its obstacle.
 [[nodiscard]] ArrayFiles open_arrays(const std::string& path);
 
 /// The elements of an archive's member from the first on, in its own order of axes and bytes; those

@@ -25,6 +25,10 @@ struct NpyHeader {
 };
 
 [[nodiscard]] inline bool is_npy(Bytes head) { return as_text(head).starts_with("\x93NUMPY"); }
+/// The same of a file that may be cut within its first bytes.
+[[nodiscard]] inline bool may_be_npy(Bytes head) {
+  return std::string_view("\x93NUMPY").starts_with(as_text(head).substr(0, 6));
+}
 
 /// No header that is parsed is larger.
 inline constexpr std::uint64_t kMaxNpyHeaderBytes = 12 + 65'535;

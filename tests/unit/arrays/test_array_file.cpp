@@ -296,6 +296,14 @@ TEST_CASE("array file: every byte of an archive that is changed shows, or change
   }
 }
 
+TEST_CASE("array file: a file of another kind is not a damaged array") {
+  const TempDir folder;
+  write_file(folder / "x.bin", "\x89HDF\r\n");
+  write_file(folder / "x.npy", "\x89HDF\r\n");
+  CHECK(error_of([&] { (void)open_arrays(folder / "x.bin"); }).code() == Code::unsupported);
+  CHECK(error_of([&] { (void)open_arrays(folder / "x.npy"); }).code() == Code::damaged);
+}
+
 TEST_CASE("array file: other files are known not to be one") {
   const TempDir folder;
   for (const std::string_view content : {"", "\x93NUMP", "PK", "PK\1\2", "\x89PNG\r\n"}) {
