@@ -10,7 +10,7 @@ from shale import _shale
 from shale._batch_memory import BufferPool, Rows
 from shale._decoding import FINISHERS, tv_tensors
 from shale._sample_sources import SampleSources, _reads_itself
-from shale._view_pixels import load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
+from shale._view_pixels import info_of, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
 from shale._views import ViewPlan, is_pipeline, mask_obstacle, translate
 from shale.errors import ContentError, DamagedError, UnsupportedError, UsageError
 
@@ -184,15 +184,16 @@ class BatchViews:
         given = [None if view is None else value for value, view in zip(values, views)]
         for place, reason in enumerate(self._views.load(given, views, memory)):
             view, value = views[place], given[place]
-            if reason is None or view is None or value is None:
+            if view is None or value is None:
                 continue
             try:
-                load_by_pillow(value, view, self.plan, images[place])
+                if reason is not None:
+                    load_by_pillow(value, view, self.plan, images[place])
+                images[place] = self._typed(images[place], value)
             except UnsupportedError:
                 raise
             except Exception as error:
                 failed[place] = self._content_error(numbers[place], name, error)
-        images = [None if image is None else self._typed(image) for image in images]
         together = None if batch is None or self._gives_pil else Rows(self._typed(batch), images)
         return images, together, failed
 
@@ -207,9 +208,10 @@ class BatchViews:
         memory = tensor.view(torch.uint8).numpy()
         return (tensor if self._order == "chw" else tensor.permute(0, 3, 1, 2)), memory
 
-    def _typed(self, image: Any) -> Any:
+    def _typed(self, image: Any, value: bytes = b"") -> Any:
+        """An image, of which the encoded value is given, or a batch of them, as what the transforms that are left take."""
         if self._gives_pil:
-            return to_pil(image) if image.ndim == 3 else image
+            return to_pil(image, info_of(value))
         return tv_tensors().Image(image) if self.plan.type == "tv" else image
 
     def _decoded_masks(

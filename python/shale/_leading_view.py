@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from shale._decoding import FINISHERS, tv_tensors
-from shale._view_pixels import Drawn, cropped, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
+from shale._view_pixels import Drawn, cropped, info_of, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
 from shale._views import NotTaken, ViewPlan, _State, flattened, is_pipeline, mask_obstacle, version_of
 
 _TYPES = {"pil": "pil", "torchrgb8": "tensor", "tv": "tv"}
@@ -61,7 +61,7 @@ class LeadingView:
         if self._views.load([value], [drawn], tensor.view(torch.uint8).numpy())[0] is not None:
             load_by_pillow(value, drawn, plan, image)
         if plan.type == "pil":
-            return to_pil(image), drawn
+            return to_pil(image, info_of(value)), drawn
         return (tv_tensors().Image(image) if plan.type == "tv" else image), drawn
 
     def load_mask(self, value: Optional[bytes], drawn: Optional[Drawn]) -> Any:

@@ -7,13 +7,14 @@ is the result, x, y, width, height, which may reach beyond | what is visible of 
 from __future__ import annotations
 
 import io
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from shale import _shale
 from shale._decoding import _pillow
 from shale._views import ViewPlan
 
 Drawn = Tuple[int, ...]
+_CHUNKS_OF_INFO = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")  # of a PNG: they may also come behind the pixels
 
 
 def size_of(drawn: Drawn) -> Tuple[int, int]:
@@ -90,10 +91,24 @@ def _nearest(begin: int, length: int, scaled: int, first: int, count: int) -> An
     return places + begin
 
 
-def to_pil(image: Any) -> Any:
-    """Of a uint8 tensor (channels, height, width)."""
+def to_pil(image: Any, info: Dict[str, Any]) -> Any:
+    """Of a uint8 tensor (channels, height, width), with what the image was before said of itself."""
     array = image.permute(1, 2, 0).contiguous().numpy()
-    return _pillow().fromarray(array[..., 0].copy() if array.shape[2] == 1 else array)
+    made = _pillow().fromarray(array[..., 0].copy() if array.shape[2] == 1 else array)
+    made.info = dict(info)
+    return made
+
+
+def info_of(value: bytes) -> Dict[str, Any]:
+    """What `convert("RGB")` of an image says of it: EXIF, XMP, the color profile ... By its header, where Pillow would find no more. Errors: those of Pillow."""
+    with _pillow().open(io.BytesIO(value)) as image:
+        pixels = value.find(b"IDAT") if image.format == "PNG" else len(value)
+        is_behind = any(value.find(chunk, pixels) >= 0 for chunk in _CHUNKS_OF_INFO)
+        if is_behind or ("transparency" in image.info and image.mode == "P"):
+            return image.convert("RGB").info  # type: ignore[no-any-return]
+        header = _pillow().new(image.mode, (1, 1))
+        header.info = dict(image.info)
+        return header.convert("RGB").info  # type: ignore[no-any-return]
 
 
 def from_pil(image: Any) -> Any:

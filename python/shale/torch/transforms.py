@@ -97,7 +97,7 @@ class _Geometry(_Shown):
         except ContentError as error:
             raise UsageError(f"{type(self).__name__}: {error}") from None
         if tensor.dtype == torch.uint8:
-            seen = from_pil(seen_by_pillow(to_pil(tensor), drawn, plan.kernel)) if drawn[12] and drawn[13] else tensor[:, :0, :0]
+            seen = from_pil(seen_by_pillow(to_pil(tensor, {}), drawn, plan.kernel)) if drawn[12] and drawn[13] else tensor[:, :0, :0]
         elif drawn[2:4] == drawn[4:6]:
             x, y = drawn[0] + drawn[10], drawn[1] + drawn[11]
             seen = tensor[:, y : y + drawn[13], x : x + drawn[12]]
@@ -106,7 +106,7 @@ class _Geometry(_Shown):
         into = tensor.new_empty((len(tensor), *size_of(drawn)))
         fill = getattr(self, "fill", 0) or 0
         place(seen, drawn, torch.tensor(fill).to(tensor.dtype) if isinstance(fill, (tuple, list)) else fill, into)
-        return into if isinstance(image, torch.Tensor) else to_pil(into)
+        return into if isinstance(image, torch.Tensor) else to_pil(into, image.info)
 
 
 class RandomResizedCrop(_Geometry):
@@ -259,7 +259,7 @@ class Grayscale(_Shown):
             gray = (0.299 * red + 0.587 * green + 0.114 * blue)[None]
             tensor = (gray if tensor.is_floating_point() else gray.round()).to(tensor.dtype)
         tensor = tensor.expand(self.num_output_channels, *tensor.shape[1:]).contiguous()
-        return tensor if isinstance(image, torch.Tensor) else to_pil(tensor)
+        return tensor if isinstance(image, torch.Tensor) else to_pil(tensor, image.info)
 
 
 class RGB(_Shown):
