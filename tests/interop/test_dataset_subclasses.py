@@ -1,7 +1,9 @@
 """Copies and subclasses do what they do with torch's own datasets: each override is honoured, whoever reads."""
 
 import copy
+import json
 import pickle
+import random
 
 import pytest
 import torch
@@ -188,6 +190,57 @@ def test_a_list_of_samples_may_be_set(dataset, photos, image_folder):
     ours.samples.append(("nowhere.jpg", 0))
     with pytest.raises(errors.NotFoundError, match="nowhere"):
         ours[4]
+
+
+def test_targets_and_samples_are_lists(dataset, photos, image_folder):
+    real, ours = image_folder(str(photos)), ImageFolder(dataset)
+    assert ours.targets == real.targets and type(ours.targets) is list and {type(label) for label in ours.targets} == {int}
+    assert ours.targets + ours.targets == real.targets + real.targets and json.dumps(ours.targets) == json.dumps(real.targets)
+    assert bool(ours.targets) and ours.targets.index(1) == real.targets.index(1) and ours.targets.count(1) == real.targets.count(1)
+    ours.targets[0] = 99
+    assert pickle.loads(pickle.dumps(ours)).targets == copy.copy(ours).targets == [99, *real.targets[1:]]
+    pairs = list(ours.samples)
+    assert ours.samples == pairs == ours.samples.copy() and ours.samples != pairs[1:] and pairs == ours.samples
+    assert ours.samples + ours.samples == ours.samples + pairs == pairs + ours.samples == pairs + pairs
+    assert ours.samples.index(pairs[5]) == 5 and ours.samples.count(pairs[5]) == 1 and pairs[5] in ours.samples and ours.samples
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pairs: random.Random(3).shuffle(pairs),
+        lambda pairs: pairs.reverse(),
+        lambda pairs: pairs.append(pairs[3]),
+        lambda pairs: pairs.extend(pairs[:2]),
+        lambda pairs: pairs.pop(0),
+        lambda pairs: pairs.remove(pairs[9]),
+        lambda pairs: pairs.insert(0, pairs[-1]),
+        lambda pairs: pairs.sort(key=lambda pair: (pair[1] % 2, pair[0])),
+        lambda pairs: pairs.__delitem__(slice(1, None)),
+        lambda pairs: pairs.__setitem__(0, (pairs[1][0], 77)),
+        lambda pairs: pairs.__iadd__(pairs[:3]),
+    ],
+)
+def test_samples_may_be_changed_in_place(change, dataset):
+    ours = ImageFolder(dataset)
+    pairs = list(ours.samples)
+    change(pairs)
+    change(ours.samples)
+    for ds in (ours, pickle.loads(pickle.dumps(ours))):
+        assert len(ds) == len(pairs) and ds.samples == pairs and [label for _, label in ds] == [label for _, label in pairs] == ds.targets
+        assert ds[0][0].tobytes() == ds.loader(pairs[0][0]).tobytes()
+
+
+def test_samples_of_another_dataset_are_read_by_their_keys(dataset):
+    ours, other = ImageFolder(dataset), ImageFolder(dataset)
+    other.samples.reverse()
+    ours.samples = other.samples
+    assert [label for _, label in ours] == other.targets
+
+
+def test_print_shows_the_transforms(dataset):
+    ours = ImageFolder(dataset, str, target_transform=int)
+    assert repr(ours).splitlines()[1:] == ["transform: <class 'str'>", "target_transform: <class 'int'>"]
 
 
 class WithLoader(ImageFolder):

@@ -274,7 +274,7 @@ def test_imagefolder_takes_the_names_of_the_fields(photos, tmp_path):
             txn.put(b"%d" % row, msgpack.packb({"jpg": picture, "thumb": b"x", "y": row, "n": 0}))
     ds = ImageFolder(tmp_path / "data", image="jpg", label="y", parse="msgpack", index_dir=tmp_path / "indexes")
     assert ds[2][1] == 2 and ds[2][0].size == Image.open(io.BytesIO(picture)).size
-    assert ds.samples[3] == ("3", 3) and ds.targets.tolist() == [0, 1, 2, 3]
+    assert ds.samples[3] == ("3", 3) and ds.targets == [0, 1, 2, 3]
     assert len(ds[1:3]) == 2
     with pytest.raises(errors.UnsupportedError, match="pass image= with one of jpg, thumb"):
         ImageFolder(tmp_path / "data", parse="msgpack")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import MutableSequence
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Tuple, Union
 
 import shale.dataset
@@ -45,10 +45,10 @@ class ImageFolder(SampleSequence, TorchDataset):
         root: the dataset's path.
         classes: names of the classes, by label.
         class_to_idx: label of each class.
-        targets: int64 array of shape (len(self),), the labels.
-        samples, imgs: sequence of ``(key, label)``, read on demand; the key is the path relative to
-            the folder that was converted. May be set to a list of such pairs: the samples are then
-            those, in this order, with these labels.
+        targets: list of the labels.
+        samples, imgs: list of ``(key, label)``, of which nothing is held in memory unless it is changed; the key, which ``loader`` takes,
+            is the path relative to the folder that was converted. It may be changed, or set to another list of such pairs: the samples
+            are then those, in this order, with these labels.
         transform, target_transform: as given; may be set.
         loader: ``loader(key)`` is the image of a key, before the transform.
         extensions: torchvision's, for code that reads it. It has no effect.
@@ -95,6 +95,7 @@ class ImageFolder(SampleSequence, TorchDataset):
             root, [self._image, self._label], {self._image: "pil"}, None, verify, cache, index_dir, parse=parse
         )
         self._pairs: Any = KeyedLabels(facts, self._label)
+        self._targets: Any = None
         self._given_targets: Any = None
         self.root = facts.path
         self.transform = transform
@@ -112,9 +113,10 @@ class ImageFolder(SampleSequence, TorchDataset):
     def _read(self, indices: Iterable[int]) -> list:
         # With a transform that begins with a crop or a resize, only what it shows of the image is decoded.
         lead = leading_view(self.transform, {self._image: "pil"}, takes_images=True)
-        if isinstance(self._pairs, KeyedLabels):
+        changed = self._changed_samples()
+        if changed is None:
             return self._dataset._read_through(functools.partial(self._pair, lead), indices, lead=lead)
-        chosen = [self._pairs[index] for index in indices]
+        chosen = [changed[index] for index in indices]
         images = self._dataset._read_through(functools.partial(self._image_of, lead), [self._row(key) for key, _ in chosen], lead=lead)
         return [(image, self._target_of(label)) for image, (_, label) in zip(images, chosen)]
 
@@ -159,9 +161,15 @@ class ImageFolder(SampleSequence, TorchDataset):
 
     @samples.setter
     def samples(self, pairs: Iterable[Tuple[str, Any]]) -> None:
-        self._pairs = pairs if isinstance(pairs, (list, KeyedLabels)) else list(pairs)
+        if pairs is not self._pairs:
+            self._pairs = pairs if isinstance(pairs, list) else list(pairs)
+        self._targets = None
 
     imgs = samples
+
+    def _changed_samples(self) -> Optional[list]:
+        """The pairs, if they are not those of the dataset any more."""
+        return self._pairs.changed if isinstance(self._pairs, KeyedLabels) else self._pairs
 
     @functools.cached_property
     def classes(self) -> list:
@@ -175,50 +183,85 @@ class ImageFolder(SampleSequence, TorchDataset):
     def targets(self) -> Any:
         if self._given_targets is not None:
             return self._given_targets
-        return self._labels if isinstance(self._pairs, KeyedLabels) else [label for _, label in self._pairs]
+        if self._targets is None:
+            changed = self._changed_samples()
+            # One int for each label: as small as an array, and reference counts do not touch the list's pages in every worker.
+            own: dict = {}
+            labels = self._dataset.column(self._label).tolist() if changed is None else (label for _, label in changed)
+            self._targets = [own.setdefault(label, label) for label in labels]
+        return self._targets
 
     @targets.setter
     def targets(self, labels: Any) -> None:
         self._given_targets = labels
 
-    @functools.cached_property
-    def _labels(self) -> Any:
-        return self._dataset.column(self._label)
-
-    def __getstate__(self) -> Any:
-        kept = {name: value for name, value in self.__dict__.items() if name != "_labels"}
-        slots = self._slots()
-        return (kept, slots) if slots else kept
-
     def __repr__(self) -> str:
-        return f"shale.torch.ImageFolder({self.root!r}: {len(self)} samples, {len(self.classes)} classes)"
+        called = "".join(f"\n{name}: {value!r}" for name in ("transform", "target_transform") if (value := getattr(self, name)) is not None)
+        return f"shale.torch.ImageFolder({self.root!r}: {len(self)} samples, {len(self.classes)} classes){called}"
 
 
-class KeyedLabels(Sequence):
-    """``(key, label)`` of each sample, read on demand: a list of a million tuples would be copied into
+class KeyedLabels(MutableSequence):
+    """``(key, label)`` of each sample, as a list, but read on demand until it is changed: a list of a million tuples would be copied into
     every worker page by page."""
 
     def __init__(self, dataset: shale.dataset.Dataset, label: str) -> None:
         self._pairs = shale.dataset.Dataset(dataset.path, ["key", label], index_dir=dataset.index_dir, parse=dataset.parse)
         self._label = label
+        self.changed: Optional[list] = None
+
+    def _own(self) -> list:
+        """A list to change."""
+        if self.changed is None:
+            self.changed = list(self)
+        return self.changed
 
     def __repr__(self) -> str:
         return f"<(key, label) of {len(self)} samples of {self._pairs.path}>"
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self._pairs if self.changed is None else self.changed)
 
     def __getitem__(self, index):
+        if self.changed is not None:
+            return self.changed[index]
         if isinstance(index, slice):
             return self._read(range(*index.indices(len(self))))
         return self._read([index])[0]
 
     def __iter__(self):
-        for pair in self._pairs:
-            yield pair["key"], pair[self._label]
+        if self.changed is not None:
+            return iter(self.changed)
+        return ((pair["key"], pair[self._label]) for pair in self._pairs)
 
     def _read(self, indices: Iterable[int]) -> list:
         return [(pair["key"], pair[self._label]) for pair in self._pairs.__getitems__(indices)]
+
+    def __setitem__(self, index: Any, pair: Any) -> None:
+        self._own()[index] = pair
+
+    def __delitem__(self, index: Any) -> None:
+        del self._own()[index]
+
+    def insert(self, index: int, value: Any) -> None:
+        self._own().insert(index, value)
+
+    def sort(self, **how: Any) -> None:
+        self._own().sort(**how)
+
+    def copy(self) -> list:
+        return list(self)
+
+    def index(self, value: Any, *bounds: Any) -> int:
+        return list(self).index(value, *bounds)
+
+    def __eq__(self, other: Any) -> bool:
+        return list(self) == list(other) if isinstance(other, (list, KeyedLabels)) else NotImplemented
+
+    def __add__(self, other: Any) -> list:
+        return [*self, *other] if isinstance(other, (list, KeyedLabels)) else NotImplemented
+
+    def __radd__(self, other: list) -> list:
+        return [*other, *self]
 
 
 def _field_of_kind(dataset: shale.dataset.Dataset, kind: str, usual: str, given: Optional[str]) -> str:
