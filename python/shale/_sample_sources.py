@@ -6,7 +6,8 @@ import bisect
 import hashlib
 import itertools
 import os
-from typing import Any, Dict, List, Sequence, Tuple
+import sys
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from shale._arguments import is_path
 from shale._samples import SampleSequence
@@ -89,24 +90,42 @@ class SampleSources:
         facts = [dataset.info for dataset in self.datasets]
         return float(sum(each.bytes for each in facts) / max(1, sum(each.samples for each in facts)))
 
-    # --- what they are
-
-    def identity(self, others: Sequence[bytes]) -> str:
-        """A hash that another dataset, one that was appended to, or another choice of samples does not have."""
-        found = hashlib.blake2b(digest_size=16)
-        for dataset in self.datasets:
-            is_ours = isinstance(dataset, Dataset)
-            known = (dataset._reader().self_hash or _look_of(dataset)) if is_ours else ""
-            rows = getattr(dataset, "indices", None) if is_ours else None
-            chosen = repr(rows).encode() if rows is None or isinstance(rows, range) else rows.tobytes()
-            found.update(repr((known, len(dataset), len(chosen))).encode() + chosen)
-        for each in others:
-            found.update(repr(len(each)).encode() + b":" + each)
-        return found.hexdigest()
-
     def name(self, which: int) -> str:
         dataset = self.datasets[which]
         return str(getattr(dataset, "path", type(dataset).__name__))
+
+
+def identity(datasets: Sequence[Any], others: Sequence[bytes] = ()) -> str:
+    """A hash that other datasets do not have, nor those that were appended to, nor other choices of their samples. Of what is neither a dataset of
+    shale nor a Subset or ConcatDataset of torch, only the length is in it."""
+    found = hashlib.blake2b(digest_size=16)
+    for part in [*(part for dataset in datasets for part in _facts_of(dataset)), *others]:
+        found.update(repr(len(part)).encode() + b":" + part)
+    return found.hexdigest()
+
+
+def _facts_of(dataset: Any) -> Iterator[bytes]:
+    torch: Any = sys.modules.get("torch.utils.data")  # without it there are none of its classes
+    yield repr(len(dataset)).encode()
+    if isinstance(dataset, Dataset):
+        yield (dataset._reader().self_hash or _look_of(dataset)).encode()
+        yield _bytes_of(dataset.indices)
+    elif isinstance(dataset, SampleSequence):  # an ImageFolder
+        yield from _facts_of(dataset._dataset)  # type: ignore[attr-defined]
+        for pair in dataset._changed_samples() or ():  # type: ignore[attr-defined]
+            yield repr(pair).encode()
+    elif torch is not None and isinstance(dataset, torch.Subset):
+        yield from _facts_of(dataset.dataset)
+        yield _bytes_of(dataset.indices)
+    elif torch is not None and isinstance(dataset, torch.ConcatDataset):
+        for each in dataset.datasets:
+            yield from _facts_of(each)
+
+
+def _bytes_of(rows: Any) -> bytes:
+    import numpy
+
+    return numpy.asarray(rows).tobytes() if hasattr(rows, "__array__") else repr(rows).encode()
 
 
 def _look_of(dataset: Dataset) -> str:

@@ -15,10 +15,10 @@ from shale._batch_views import batch_views
 from shale._blocks import Piece, RunPlanner, read_pieces
 from shale._draw import make_draw
 from shale._epoch_threads import LoadedAhead
-from shale._sample_sources import SampleSources
+from shale._sample_sources import SampleSources, identity
 from shale.errors import ContentError, DamagedError, UsageError
 from shale.order import at_least_one, sample_seeds, shuffle_way, whole
-from shale.sampler import STATE_VERSION, checked_state, log, place_among_ranks
+from shale.sampler import STATE_VERSION, check_place, checked_state, log, place_among_ranks
 
 _MOST_THREADS = 8
 _MOST_SUBSTITUTES = 100
@@ -100,7 +100,8 @@ class Loader:
             as well, which is the same with any number of threads and ranks.
         prefetch_factor: batches that each thread loads ahead. Default: 2; 1 for ``"block"``, whose open runs are read ahead already.
         pin_memory: pinned memory, for copies to a GPU; without CUDA it does nothing.
-        rank, num_replicas: default: those of ``process_group`` or ``torch.distributed``, else of the environment, which is logged, else 0 and 1.
+        rank, num_replicas: default: those of ``process_group`` or ``torch.distributed``, else of the environment, which is logged, else 0 and 1;
+            in a process of MPI or SLURM that is one of several they must be given, or torch.distributed initialized.
         shuffle_buffer: for ``"block"``: bytes of samples that are held, on average: a number, or a string such as ``"256MiB"``.
         shuffle_block: for ``"block"``: bytes of a run.
         process_group: of torch.distributed, and of this process: the ranks that share the epoch. Give each process its data-parallel group;
@@ -173,7 +174,7 @@ class Loader:
         self._views, self._views_reason = batch_views(self._sources, transform, flag(scaled_decoding, "scaled_decoding"), memory_format)
         chosen = {"indices": indices, "weights": weights, "proportions": proportions}
         self._draw = make_draw(self._sources.sizes, self.seed, self.shuffle, chosen)
-        self._identity = self._sources.identity(self._draw.facts())
+        self._identity = identity(self._sources.datasets, self._draw.facts())
         self._sizes = {"shuffle_buffer": bytes_of(shuffle_buffer, "shuffle_buffer"), "shuffle_block": bytes_of(shuffle_block, "shuffle_block")}
         if self.shuffle == "block":
             self._choose_blocks()
@@ -268,11 +269,14 @@ class Loader:
         exhausted; an iteration that is left in the middle begins again.
 
         Raises:
-            shale.errors.UsageError: in a process that was forked while the loader was iterated.
+            shale.errors.UsageError: in a process that was forked while the loader was iterated; or torch.distributed, which was initialized after
+                the loader was made, has another rank.
         """
         running = self._running()
         if running is not None and running.is_running_elsewhere():
             raise UsageError("the loader was being iterated when this process was forked; make one loader in each process, or fork before the iteration")
+        if self._given["rank"] is None and self._given["process_group"] is None:
+            check_place(self.rank, self.num_replicas)
         place = self._place = _Place(self._next.epoch, self._next.begin)
         prepare = self._read_pieces_of if self.shuffle == "block" else None
         ahead = LoadedAhead(self._steps(place.epoch, place.begin), self._load, self.num_threads, self._ahead, prepare)

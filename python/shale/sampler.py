@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import operator
 import os
+import sys
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Mapping, Optional, Sized, Tuple
 
 from shale._arguments import flag
-from shale._sample_sources import SampleSources
-from shale.dataset import Dataset
+from shale._sample_sources import identity
 from shale.errors import MismatchError, UsageError
 from shale.order import EpochOrder, shuffle_way, whole
 
@@ -55,7 +54,8 @@ class StatefulDistributedSampler(Sampler[int]):
 
     Args:
         dataset: anything with a length, or the number of samples.
-        num_replicas, rank: default: those of ``torch.distributed``, else of the environment (``WORLD_SIZE`` and ``RANK``), else 1 and 0.
+        num_replicas, rank: default: those of ``torch.distributed``, else of the environment (``WORLD_SIZE`` and ``RANK``), else 1 and 0;
+            in a process of MPI or SLURM that is one of several they must be given, or torch.distributed initialized.
         shuffle: True: ``"random"`` of docs/shuffle.md. False: in order.
         seed: of the order; the same on all ranks.
         drop_last: leave samples at the end out, so that all ranks have equally many.
@@ -78,7 +78,8 @@ class StatefulDistributedSampler(Sampler[int]):
         even_batches: bool = True,
     ) -> None:
         self.samples = len(dataset) if isinstance(dataset, Sized) else whole(dataset, "dataset")
-        self._identity = SampleSources(dataset).identity([]) if isinstance(dataset, Dataset) else ""
+        self._identity = identity([dataset]) if isinstance(dataset, Sized) else ""
+        self._is_placed = rank is not None
         self.rank, self.num_replicas = place_among_ranks(rank, num_replicas)
         self.shuffle = shuffle_way(shuffle)
         if self.shuffle == "block":
@@ -110,6 +111,8 @@ class StatefulDistributedSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         """The samples of this rank in the epoch, or in what is left of it after ``load_state_dict``. The next epoch follows
         when it is exhausted."""
+        if not self._is_placed:
+            check_place(self.rank, self.num_replicas)
         now = self._pass = self._pass_from(self._begin)
         self._handed_out = 0
         order = EpochOrder(self.samples, self.seed, now.epoch, self.shuffle) if self.samples else None
@@ -154,7 +157,7 @@ class StatefulDistributedSampler(Sampler[int]):
             shale.errors.UsageError: it is not a state.
         """
         mine = {"samples": self.samples, "seed": self.seed, "shuffle": self.shuffle, "dataset": self._identity}
-        if not self._identity and isinstance(state, Mapping):  # of a dataset of another kind, or a number of samples
+        if not self._identity and isinstance(state, Mapping):  # of a number of samples
             mine["dataset"] = state.get("dataset", "")
         epoch, begin = checked_state(state, mine, "the sampler")
         self.epoch, self._begin = epoch, begin
@@ -225,25 +228,60 @@ def place_among_ranks(rank: Optional[int], replicas: Optional[int], group: Any =
 
 
 def _found_place(group: Any) -> Tuple[int, int]:
-    distributed: Any = None
-    try:
-        distributed = importlib.import_module("torch.distributed")
-    except ImportError:
-        pass  # no torch: then the environment says
-    if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        rank = distributed.get_rank(group)
-        if rank < 0:
+    placed = _place_in(group)
+    if placed is not None:
+        if placed[0] < 0:
             raise UsageError("this process is not in process_group; give each process the group that it is in, such as its data-parallel one")
-        return rank, distributed.get_world_size(group)
+        return placed
     if group is not None:
         raise UsageError("process_group is given, but torch.distributed is not initialized")
-    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
-        place = os.environ["RANK"], os.environ["WORLD_SIZE"]
-        try:
-            found = int(place[0]), int(place[1])
-        except ValueError:
-            raise UsageError(f"the environment has RANK={place[0]!r} and WORLD_SIZE={place[1]!r}, expected numbers") from None
+    if "RANK" in os.environ or os.environ.get("WORLD_SIZE", "1") != "1":
+        found = _place_of("RANK", "WORLD_SIZE")
         if found[1] > 1:
             log.warning("rank %d of %d, from RANK and WORLD_SIZE: torch.distributed is not initialized", *found)
         return found
+    for names in _LAUNCHERS:
+        if names[0] in os.environ and names[1] in os.environ and os.environ[names[1]] != "1":
+            rank, replicas = _place_of(*names)
+            raise UsageError(
+                f"{names[0]} and {names[1]} say that this is process {rank} of {replicas}, but torch.distributed is not initialized; initialize it first, "
+                f"or pass rank={rank}, num_replicas={replicas}, or rank=0, num_replicas=1 for all samples in every process"
+            )
     return 0, 1
+
+
+# What launchers tell each of their processes, besides torch's own, as lib/shale/ops/choose_part.cpp has it.
+_LAUNCHERS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+)
+
+
+def _place_of(*names: str) -> Tuple[int, int]:
+    values = [os.environ.get(name) for name in names]
+    try:
+        rank, replicas = (int(value or "") for value in values)
+    except ValueError:
+        found = " and ".join(f"{name}={value!r}" if value is not None else f"no {name}" for name, value in zip(names, values))
+        raise UsageError(f"the environment has {found}, expected numbers") from None
+    return rank, replicas
+
+
+def _place_in(group: Any) -> Optional[Tuple[int, int]]:
+    """Of this process, by torch.distributed, if that is initialized."""
+    distributed: Any = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed.get_rank(group), distributed.get_world_size(group)
+
+
+def check_place(rank: int, replicas: int) -> None:
+    """Errors: UsageError, if torch.distributed says another place by now than the one that was found: every rank would have the same samples."""
+    now = _place_in(None)
+    if now not in (None, (rank, replicas)):
+        raise UsageError(
+            f"this was made as rank {rank} of {replicas}, but torch.distributed, initialized since, says rank {now[0]} of {now[1]}; "
+            "make it after init_process_group, or pass rank and num_replicas"
+        )

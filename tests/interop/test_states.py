@@ -1,0 +1,137 @@
+"""A state belongs to the samples that it counts: those of other datasets, or other choices of as many, are refused; so are ranks that changed."""
+
+import pickle
+
+import pytest
+import shale
+import torch
+from conftest import real_torchvision
+from shale.torch import ImageFolder, Loader, StatefulDistributedSampler
+from torch.utils.data import ConcatDataset, Subset
+from view_sets import packed, photo
+
+real_torchvision()
+COUNT = 12
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    """Two datasets of as many photos."""
+    return [packed([photo(30, 20, 100 * which + seed) for seed in range(COUNT)], tmp_path_factory.mktemp(f"set{which}")) for which in (0, 1)]
+
+
+def with_samples(path, change):
+    dataset = ImageFolder(path)
+    dataset.samples = change(list(dataset.samples))
+    return dataset
+
+
+def turned_in_place(path):
+    dataset = ImageFolder(path)
+    dataset.samples.append(dataset.samples.pop(0))
+    return dataset
+
+
+# Each has as many samples as those in its row, and other ones.
+CHOICES = [
+    [lambda a, b: ImageFolder(a), lambda a, b: ImageFolder(b), lambda a, b: with_samples(a, lambda pairs: pairs[::-1]), lambda a, b: turned_in_place(a)],
+    [lambda a, b: with_samples(a, lambda pairs: pairs[:5]), lambda a, b: with_samples(a, lambda pairs: pairs[5:10])],
+    [
+        lambda a, b: Subset(ImageFolder(a), range(6)),
+        lambda a, b: Subset(ImageFolder(a), range(6, 12)),
+        lambda a, b: Subset(ImageFolder(a), [5, 4, 3, 2, 1, 0]),
+        lambda a, b: Subset(ImageFolder(a), torch.tensor([1, 4, 3, 2, 5, 0])),
+        lambda a, b: Subset(ImageFolder(b), range(6)),
+        lambda a, b: Subset(shale.Dataset(b), range(6)),
+        lambda a, b: Subset(range(100), range(6)),
+        lambda a, b: Subset(range(100), range(1, 7)),
+        lambda a, b: Subset(Subset(ImageFolder(a), range(6)), [1, 0, 2, 3, 4, 5]),
+    ],
+    [
+        lambda a, b: ImageFolder(a) + ImageFolder(a),
+        lambda a, b: ImageFolder(b) + ImageFolder(b),
+        lambda a, b: ImageFolder(a) + ImageFolder(b),
+        lambda a, b: ConcatDataset([Subset(ImageFolder(a), range(6)), ImageFolder(a), Subset(ImageFolder(a), range(6, 12))]),
+        lambda a, b: [ImageFolder(b), ImageFolder(a)],
+        lambda a, b: [shale.Dataset(b), shale.Dataset(a)],
+    ],
+]
+
+
+@pytest.mark.parametrize("choices", CHOICES, ids=["folder", "samples", "subset", "several"])
+def test_a_state_of_another_choice_of_as_many_samples_is_refused(choices, paths):
+    for kind in (lambda data: Loader(data, 4, shuffle=True), StatefulDistributedSampler):
+        made = [kind(choice(*paths)) for choice in choices if kind is not StatefulDistributedSampler or not isinstance(choice(*paths), list)]
+        states = [each.state_dict() for each in made]
+        assert len({state["dataset"] for state in states}) == len(states)
+        for mine, one in enumerate(made):
+            for other, state in enumerate(states):
+                if mine == other:
+                    one.load_state_dict(state)
+                    continue
+                with pytest.raises(shale.MismatchError, match="the state is of dataset"):
+                    one.load_state_dict(state)
+
+
+def test_the_same_choice_has_the_same_state_in_another_process(paths):
+    for choice in [choice for row in CHOICES for choice in row]:
+        data, again = choice(*paths), pickle.loads(pickle.dumps(choice(*paths)))
+        Loader(again, 4, shuffle=True).load_state_dict(Loader(data, 4, shuffle=True).state_dict())
+
+
+def test_a_sampler_of_a_number_takes_the_state_of_any_dataset(paths):
+    state = StatefulDistributedSampler(ImageFolder(paths[0])).state_dict()
+    StatefulDistributedSampler(COUNT).load_state_dict(state)
+    StatefulDistributedSampler({1, 2}).load_state_dict(StatefulDistributedSampler({3, 4}).state_dict())
+
+
+# --- ranks
+
+
+@pytest.fixture
+def group():
+    """Makes this process rank 1 of 2."""
+    fake = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+    yield lambda: torch.distributed.init_process_group("fake", rank=1, world_size=2, store=fake.FakeStore())
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("make", [lambda data, **rank: Loader(data, 4, **rank), StatefulDistributedSampler], ids=["loader", "sampler"])
+def test_a_process_group_that_came_later_is_an_error(make, paths, group):
+    data = ImageFolder(paths[0])
+    found, given = make(data), make(data, rank=0, num_replicas=1)
+    assert len(list(found)) == len(found)
+    group()
+    with pytest.raises(shale.UsageError, match=r"made as rank 0 of 1, but torch.distributed, initialized since, says rank 1 of 2; make it after"):
+        list(found)
+    assert len(list(given)) == len(given)
+    assert make(data).num_replicas == 2 and len(list(make(data))) == len(make(data))
+
+
+@pytest.mark.parametrize("rank, ranks", [("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")])
+def test_one_of_several_processes_says_which_it_is(rank, ranks, paths, monkeypatch, group):
+    monkeypatch.setenv(rank, "3")
+    monkeypatch.setenv(ranks, "8")
+    for make in (StatefulDistributedSampler, lambda data, **more: Loader(data, 4, **more)):
+        with pytest.raises(shale.UsageError, match=f"{rank} and {ranks} say that this is process 3 of 8.*pass rank=3, num_replicas=8, or rank=0"):
+            make(ImageFolder(paths[0]))
+        assert make(ImageFolder(paths[0]), rank=3, num_replicas=8).rank == 3
+    group()
+    assert Loader(paths[0], 4).num_replicas == 2
+    torch.distributed.destroy_process_group()
+    monkeypatch.setenv(ranks, "1")
+    assert Loader(paths[0], 4).num_replicas == 1
+
+
+@pytest.mark.parametrize("words, text", [({"RANK": "1"}, "RANK='1' and no WORLD_SIZE"), ({"WORLD_SIZE": "2"}, "no RANK and WORLD_SIZE='2'")])
+def test_half_of_a_place_in_the_environment_is_an_error(words, text, paths, monkeypatch):
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(shale.UsageError, match=text):
+        Loader(paths[0], 4)
+
+
+def test_a_world_of_one_needs_no_rank(paths, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert (Loader(paths[0], 4).rank, Loader(paths[0], 4).num_replicas) == (0, 1)
