@@ -137,7 +137,7 @@ class Translation:
     def __call__(self, message: str) -> str:
         parts = self._paths.split(message)
         parts[::2] = [self._option.sub(lambda match: self._arguments[match[1]], part) for part in parts[::2]]
-        return "".join(parts)
+        return "".join(parts).replace("run the command that was writing it again", "run the program that was writing it again")
 
     def apply_to(self, error: Error) -> None:
         error.args = (self(str(error.args[0])),)

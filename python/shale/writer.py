@@ -61,7 +61,7 @@ class Writer:
         schema: the fields of every sample, in order: ``{name: kind}``. A kind is ``"bytes"``, ``"str"``, ``"int"``
             (64 bits), ``"float"`` (64 bits), ``"list"`` (of bytes), one of the types ``bytes``, ``str``,
             ``int``, ``float`` and ``list``, or ``(dtype, shape)`` for numpy arrays of one dtype and shape:
-            ``("float32", (3, 224, 224))``, ``("int32", ())``. ``"first"`` takes the schema from the first
+            ``("float32", (3, 224, 224))``, and ``"int32"`` or ``numpy.float32`` for a number of that dtype. ``"first"`` takes the schema from the first
             sample, and holds all others to it.
         classes: names of the classes, by label. The samples then have an int field ``label``: an index, or a name of this list.
         keys: whether samples have keys. Default: only where a field is of another kind than numbers and arrays of one size.
@@ -152,7 +152,13 @@ class Writer:
             self._native.write(sample)
         except Error as error:
             self._in_python.apply_to(error)
+            error.hint = error.hint or next(filter(None, map(_hint_about, sample.values() if isinstance(sample, dict) else ())), None)
             raise
+        except (TypeError, RuntimeError) as error:
+            of_tensor = _error_of_tensor(sample, self.samples)
+            if of_tensor is None:
+                raise
+            raise of_tensor from error
 
     def close(self) -> WriteResult:
         """Finishes the dataset: waits until it is complete and durable. Called again, it returns the same.
@@ -256,6 +262,8 @@ class _Translated:
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         if isinstance(value, Error):
             self._in_python.apply_to(value)
+            if "an unfinished run of another command" in str(value):
+                value.hint = "pass overwrite=True to discard it; what a Writer has begun cannot be continued"
 
 
 def _written(facts: dict) -> WriteResult:
@@ -288,22 +296,70 @@ def _field_of(name: str, kind: Any) -> tuple:
         return (name, _KINDS[kind])
     if isinstance(kind, (tuple, list)) and len(kind) == 2:
         return _array_field(name, *kind)
-    raise UsageError(f"field {name!r} of the schema is {kind!r}, expected 'bytes', 'str', 'int', 'float', 'list' or a pair (dtype, shape)")
+    try:
+        field = _array_field(name, kind, ())  # a number: "int32", numpy.float32, bool
+    except UsageError:
+        field = None
+    if field is not None and field[3].kind in "biufc":
+        return field
+    raise _hinted(
+        UsageError(f"field {name!r} of the schema is {kind!r}, expected 'bytes', 'str', 'int', 'float', 'list' or a pair (dtype, shape)"), kind
+    )
 
 
 def _array_field(name: str, dtype: Any, shape: Any) -> Tuple[str, str, Tuple[int, ...], Any]:
     import numpy
 
+    given = dtype
     try:
-        dtype = numpy.dtype(dtype).newbyteorder("<")
+        dtype = numpy.dtype(str(dtype)[6:] if type(dtype).__module__ == "torch" else dtype).newbyteorder("<")
     except TypeError as error:
-        raise UsageError(f"field {name!r} of the schema has dtype {dtype!r}: {error}") from None
+        raise _hinted(UsageError(f"field {name!r} of the schema has dtype {given!r}: {error}"), given) from None
     if dtype.hasobject:
         raise UsageError(f"field {name!r} of the schema has dtype {dtype}, which holds Python objects")
     sides = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if None in sides:
+        raise UsageError(f"field {name!r} of the schema has shape {shape!r}, but all arrays of a field have one shape; write others as 'bytes'")
     counted = tuple(whole_number(side, f"a side of the shape of field {name!r}") for side in sides)
     descr = numpy.lib.format.dtype_to_descr(dtype)
     return (name, descr if isinstance(descr, str) else repr(descr), counted, dtype)  # type: ignore[return-value]
+
+
+# What other writers call it, or types of values, and what to do here.
+_HINTS = {
+    **dict.fromkeys(("image", "jpeg", "jpg", "pil", "png", "webp"), "an image is 'bytes', encoded: image.save(file, 'PNG') with file = io.BytesIO(), file.getvalue()"),
+    **dict.fromkeys(("array", "ndarray", "tensor"), "an array is a pair of dtype and shape, ('float32', (3, 224, 224))"),
+    **dict.fromkeys(("dict", "json"), "JSON is 'str': json.dumps(value)"),
+    **dict.fromkeys(("pickle", "pkl"), "a pickle is 'bytes': pickle.dumps(value)"),
+    **dict.fromkeys(("class", "cls", "label"), "a label is 'int'"),
+    "bfloat16": "NumPy has no bfloat16: write tensor.float() as 'float32', or tensor.view(torch.uint16) as 'uint16'",
+    "detach": "write tensor.detach()",
+    "string": "text is 'str'",
+}
+
+
+def _hinted(error: Any, kind: Any) -> Error:
+    name = kind.__name__ if isinstance(kind, type) else str(kind)
+    error.hint = _HINTS.get(name.rpartition(".")[2].lower())
+    return error  # type: ignore[no-any-return]
+
+
+def _hint_about(value: Any) -> Optional[str]:
+    return _HINTS["image"] if hasattr(value, "getbands") else _HINTS["dict"] if isinstance(value, dict) else None
+
+
+def _error_of_tensor(sample: Any, number: int) -> Optional[Error]:
+    """What is wrong with a tensor in a sample that torch does not hand to NumPy."""
+    import numpy
+
+    for name, value in sample.items() if isinstance(sample, dict) else ():
+        if hasattr(value, "requires_grad"):
+            try:
+                numpy.asarray(value)
+            except (TypeError, RuntimeError) as cause:
+                made = SchemaError(f"sample {number}: field {name!r} is a tensor of {value.dtype}: {cause}")
+                return _hinted(made, "tensor.detach" if value.requires_grad else value.dtype)
+    return None
 
 
 def _is_integer(field: tuple) -> bool:

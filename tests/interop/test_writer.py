@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from conftest import run_shale
 from documented_code import blocks_of, bytes_left_by
+from PIL import Image
 
 shale_package = pytest.importorskip("shale")
 from shale import Dataset, Writer, errors, from_iterable
@@ -247,6 +248,68 @@ def test_two_samples_of_one_key_leave_no_dataset(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "kind, value, dtype",
+    [("int32", 7, "<i4"), (np.float32, 0.5, "<f4"), ("float64", 0.5, "<f8"), (bool, True, "|b1"), ("torch.float32", 0.5, "<f4"), ("torch.int16", 3, "<i2")],
+)
+def test_a_dtype_alone_is_a_number(tmp_path, kind, value, dtype):
+    if str(kind).startswith("torch."):
+        kind = getattr(pytest.importorskip("torch"), kind[6:])
+    from_iterable([{"x": value}], tmp_path / "out", "npy", {"x": kind})
+    assert Dataset(tmp_path / "out")[0]["x"] == value and Dataset(tmp_path / "out").schema["x"]["dtype"] == dtype
+
+
+@pytest.mark.parametrize(
+    "kind, hint",
+    [
+        ("jpeg", "image.save"),
+        ("pil", "image.save"),
+        (Image.Image, "image.save"),
+        ("ndarray", "'float32', .3, 224, 224."),
+        (np.ndarray, "'float32', .3, 224, 224."),
+        ("json", "json.dumps"),
+        (dict, "json.dumps"),
+        ("string", "'str'"),
+        ("label", "'int'"),
+        ("bfloat16", "tensor.float"),
+        (("bfloat16", (3,)), "tensor.float"),
+    ],
+)
+def test_names_that_other_writers_have_for_kinds_get_a_hint(tmp_path, kind, hint):
+    with pytest.raises(errors.UsageError, match=f"(?s)field 'x' of the schema .*hint: .*{hint}"):
+        Writer(tmp_path / "out", schema={"x": kind})
+
+
+@pytest.mark.parametrize("shape", [None, (None, 4)])
+def test_a_shape_that_is_not_known_is_refused_by_name(tmp_path, shape):
+    with pytest.raises(errors.UsageError, match=r"field 'boxes' of the schema has shape .*None.*, but all arrays of a field have one shape"):
+        Writer(tmp_path / "out", schema={"boxes": ("float32", shape)})
+
+
+@pytest.mark.parametrize("schema", [{"x": ("float32", (2,)), "n": "int"}, "first"])
+def test_tensors_that_numpy_cannot_have_are_named(tmp_path, schema):
+    torch = pytest.importorskip("torch")
+    odd = [
+        (torch.zeros(2, dtype=torch.bfloat16), "torch.bfloat16: .*hint: NumPy has no bfloat16: write tensor.float"),
+        (torch.zeros(2, requires_grad=True), "torch.float32: .*hint: write tensor.detach"),
+        (torch.zeros(2, device="meta"), "torch.float32: .*Tensor.cpu"),
+        (torch.zeros(2).to_sparse(), "torch.float32: .*Tensor.to_dense"),
+    ]
+    with Writer(tmp_path / "out", schema=schema) as writer:
+        for value, message in odd:
+            with pytest.raises(errors.SchemaError, match=f"(?s)sample {writer.samples}: field 'x' is a tensor of {message}"):
+                writer.write({"n": 1, "x": value})
+            writer.write({"x": torch.ones(2), "n": 1})
+    assert len(Dataset(tmp_path / "out")) == len(odd)
+
+
+@pytest.mark.parametrize("schema", [{"x": "bytes"}, {"x": "str"}, "first"])
+def test_objects_get_a_hint_how_to_encode_them(tmp_path, schema):
+    for value, hint in ((Image.new("RGB", (2, 2)), "image.save"), ({"a": 1}, "json.dumps")):
+        with pytest.raises(errors.SchemaError, match=f"(?s)field 'x' .*expected .*hint: .*{hint}"), Writer(tmp_path / "out", schema=schema) as writer:
+            writer.write({"x": value})
+
+
+@pytest.mark.parametrize(
     "options, message",
     [
         ({}, "schema is missing"),
@@ -357,11 +420,20 @@ def test_the_end_of_the_interpreter_leaves_nothing(tmp_path):
 def test_a_killed_writer_is_cleared_by_the_next(tmp_path):
     killed = run_python(WRITE_AND + "os.kill(os.getpid(), signal.SIGKILL)", tmp_path)
     assert killed.returncode == -signal.SIGKILL and names_in(tmp_path / "out") == [".shale"]
-    with pytest.raises(errors.MismatchError, match="unfinished"):
+    with pytest.raises(errors.MismatchError, match="unfinished.*\nhint: run the program that was writing it again"):
         Dataset(tmp_path / "out")
     from_iterable([{"image": b"", "label": 0}], tmp_path / "out", schema=PHOTO, shard_samples=10)
     run_shale("verify", tmp_path / "out")
     assert ".shale" not in names_in(tmp_path / "out")
+
+
+def test_what_another_killed_writer_left_is_discarded_on_request(tmp_path):
+    committed = "size = os.path.getsize('out/.shale/journal')\nwhile os.path.getsize('out/.shale/journal') == size: writer.write({'image': bytes(10), 'label': 1})\n"
+    killed = run_python(WRITE_AND.replace("for number", committed + "for number") + "os.kill(os.getpid(), signal.SIGKILL)", tmp_path)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with pytest.raises(errors.MismatchError, match="(?s)holds an unfinished run of another command: .*hint: pass overwrite=True to discard it; what a Writer"):
+        Writer(tmp_path / "out", schema=PHOTO, shard_samples=20)
+    from_iterable([{"image": b"", "label": 0}], tmp_path / "out", schema=PHOTO, shard_samples=20, overwrite=True)
 
 
 def test_a_full_disk_is_a_storage_error(tmp_path):
