@@ -14,8 +14,6 @@ Paths = Union[Path, Sequence[Path]]
 Parts = Union[None, str, Tuple[int, int]]
 Split = Union[None, Path, Sequence[Path], Mapping[str, Union[float, Path]]]
 
-_MOST = 2**64 - 1
-
 
 def is_path(value: Any) -> bool:
     return isinstance(value, (str, bytes, os.PathLike))
@@ -99,16 +97,16 @@ def inputs(value: Any, name: str) -> List[bytes]:
     return words
 
 
-def whole_number(value: Any, name: str) -> Optional[int]:
-    """A number from 0 to 2^64 - 1, or None. Errors: UsageError."""
+def whole_number(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -> Optional[int]:
+    """A number in these bounds, or None. Errors: UsageError."""
     if value is None:
         return None
     try:
         number = operator.index(value)
     except TypeError:
         raise UsageError(f"{name} is {value!r}, expected a whole number") from None
-    if not 0 <= number <= _MOST:
-        raise UsageError(f"{name} is {number}, expected 0 to {_MOST}")
+    if not least <= number <= most:
+        raise UsageError(f"{name} is {number}, expected at {f'least {least}' if number < least else f'most {most}'}")
     return number
 
 

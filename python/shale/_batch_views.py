@@ -11,7 +11,7 @@ from shale._batch_memory import BufferPool, Rows
 from shale._decoding import FINISHERS, tv_tensors
 from shale._sample_sources import SampleSources, _reads_itself
 from shale._view_pixels import info_of, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
-from shale._views import ViewPlan, is_pipeline, mask_obstacle, translate
+from shale._views import ViewPlan, is_pipeline, mask_obstacle, translate, with_seed
 from shale.errors import ContentError, DamagedError, UnsupportedError, UsageError
 
 # What takes the place of a sample: the step, the place, why it is not there, and what reads another. Raises, if nothing is to.
@@ -40,6 +40,7 @@ class BatchViews:
     def _take(self, plan: ViewPlan) -> None:
         self.plan = plan
         self._gives_pil = plan.type == "pil" and bool(plan.rest)
+        self._rest = list(map(with_seed, plan.rest))
         self._order = "hwc" if self._channels_last or self._gives_pil else "chw"
         self._views = views_of(plan, self._order, self._scaled)
         self._whole = views_of(plan, self._order, self._scaled, steps=[])
@@ -258,18 +259,18 @@ class BatchViews:
 
     # --- what Python does
 
-    def finish(self, sample: Dict[str, Any], number: int) -> Any:
+    def finish(self, sample: Dict[str, Any], number: int, seed: int) -> Any:
         """What the transforms that are left make of a sample."""
         dataset = self._sources.datasets[self._sources.place(number)[0]]
         if not self.plan.takes_samples:
-            for transform in self.plan.rest:
+            for transform in self._rest:
                 for name in self.fields.images:
                     if sample[name] is not None:
-                        sample[name] = transform(sample[name])
+                        sample[name] = transform(sample[name], seed)
         made: Any = sample if dataset.as_tuple is None else tuple([sample[name] for name in dataset.as_tuple])
         if self.plan.takes_samples:
-            for transform in self.plan.rest:
-                made = transform(made)
+            for transform in self._rest:
+                made = transform(made, seed)
         return made
 
     def laid_out(self, batch: Any) -> Any:
@@ -282,7 +283,7 @@ class BatchViews:
                     batch[name] = batch[name].contiguous(memory_format=torch.channels_last)
         return batch
 
-    def describe(self) -> str:
+    def describe(self) -> List[str]:
         """What is done where, in lines."""
         names = [type(each).__name__ for each in self.plan.taken]
         dtype = str(self.plan.table.dtype).replace("torch.", "")
@@ -293,7 +294,7 @@ class BatchViews:
         if self.plan.rest:
             left = ", ".join(type(each).__name__ for each in self.plan.rest)
             lines.append(f"in its threads, in Python: {left} ({type(self.plan.rest[0]).__name__}: {self.plan.reason})")
-        return "\n".join(lines)
+        return lines
 
 
 def batch_views(

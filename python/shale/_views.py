@@ -4,7 +4,9 @@ each level becomes. docs/loading.md says which transforms these are."""
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import re
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -13,6 +15,7 @@ _OWN = "shale.torch.transforms"
 _CODES = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}  # Pillow's numbers
 _REPLACEABLE = {"__call__", "forward", "transform", "make_params", "get_params"}
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
+_RANDOM = re.compile("^(Rand|Auto|AugMix|ColorJitter|CutMix|Elastic|Gaussian|MixUp|ScaleJitter|Trivial)")
 _KERNELS = {"bilinear": "triangle", "bicubic": "cubic"}
 
 
@@ -45,7 +48,10 @@ class ViewPlan(NamedTuple):
 
 
 def version_of(transform: Any) -> str:
-    """"v1" or "v2" for torchvision's own classes, "own" for shale's, "" for everything else. A subclass is something else."""
+    """"v1" or "v2" for torchvision's own classes, "own" for shale's, "" for everything else. A subclass is something else. torch's Sequential is
+    what is in it."""
+    if _is_sequential(transform):
+        return next(filter(None, map(version_of, transform)), "")
     module = type(transform).__module__
     if module == _OWN:
         return "own"
@@ -55,9 +61,9 @@ def version_of(transform: Any) -> str:
 
 
 def is_pipeline(transform: Any) -> bool:
-    """Whether it is a Compose, or a transform that can be taken: a transform of images, and not a function of a sample."""
+    """Whether it is a Compose, a Sequential, or a transform that can be taken: a transform of images, and not a function of a sample."""
     name = type(transform).__name__
-    return bool(version_of(transform)) and (name == "Compose" or name in _TAKERS)
+    return bool(version_of(transform)) and (name in ("Compose", "Sequential") or name in _TAKERS)
 
 
 def _is_changed(transform: Any) -> bool:
@@ -81,10 +87,34 @@ def mask_obstacle(transforms: Sequence[Any]) -> str:
 
 
 def flattened(transform: Any) -> List[Any]:
-    """The transforms of a Compose, nested ones in place."""
-    if version_of(transform) and type(transform).__name__ == "Compose" and not _is_changed(transform):
-        return [each for inner in transform.transforms for each in flattened(inner)]
-    return [transform]
+    """The transforms of a Compose or a Sequential, nested ones in place."""
+    if not version_of(transform) or type(transform).__name__ not in ("Compose", "Sequential") or _is_changed(transform):
+        return [transform]
+    return [each for inner in (transform if _is_sequential(transform) else transform.transforms) for each in flattened(inner)]
+
+
+def _is_sequential(transform: Any) -> bool:
+    return (type(transform).__module__, type(transform).__name__) == ("torch.nn.modules.container", "Sequential")
+
+
+def with_seed(transform: Callable[..., Any]) -> Callable[[Any, int], Any]:
+    """A function of a sample and a seed, which the transform gets if it has a parameter of that name."""
+    asked: Any = transform
+    while isinstance(asked, functools.partial):
+        asked = asked.func
+    module: Any = sys.modules.get("torch.nn")
+    if module is not None and isinstance(asked, module.Module) and type(asked).__call__ is module.Module.__call__:
+        asked = asked.forward  # which the parameters of __call__ go to, whatever they are
+    try:
+        takes_seed = "seed" in inspect.signature(asked).parameters
+    except (TypeError, ValueError):
+        takes_seed = False
+    return (lambda sample, seed: transform(sample, seed=seed)) if takes_seed else (lambda sample, seed: transform(sample))
+
+
+def draws_by_itself(transform: Any) -> bool:
+    """Whether it is a transform of torchvision that takes random numbers of torch's generator."""
+    return any(each.__module__.startswith("torchvision.transforms") and _RANDOM.search(each.__name__) for each in type(transform).__mro__)
 
 
 def translate(transform: Any, start: str = "pil", most_steps: Optional[int] = None) -> ViewPlan:

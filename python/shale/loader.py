@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
+import functools
 import operator
 import os
 import pathlib
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
 from shale._batch_memory import BufferPool, Rows, empty_rows, stack
@@ -16,6 +16,7 @@ from shale._blocks import Piece, RunPlanner, read_pieces
 from shale._draw import make_draw
 from shale._epoch_threads import LoadedAhead
 from shale._sample_sources import SampleSources, identity
+from shale._views import draws_by_itself, flattened, with_seed
 from shale.errors import ContentError, DamagedError, UsageError
 from shale.order import at_least_one, sample_seeds, shuffle_way, whole
 from shale.sampler import STATE_VERSION, check_place, checked_state, log, place_among_ranks
@@ -43,6 +44,35 @@ class _Step(NamedTuple):
     numbers: Any  # of the samples
     pieces: Sequence[Optional[Piece]]  # for each sample; empty: they are read one by one
     to_read: Sequence[Piece]
+
+
+# Of torch's DataLoader and DistributedSampler, and what there is instead.
+_OTHER_WORDS = {
+    "batch_sampler": "batches are made by batch_size, shuffle, indices, weights and proportions",
+    "generator": "the order and the seeds of transforms follow from seed=",
+    "multiprocessing_context": "batches are loaded by threads: num_threads=",
+    "num_shards": "ranks are given by rank= and num_replicas=",
+    "num_workers": "batches are loaded by threads: num_threads=",
+    "persistent_workers": "batches are loaded by threads, which end with the epoch",
+    "sampler": "the order follows from shuffle=, seed=, indices=, weights= and proportions=",
+    "timeout": "batches are loaded by threads, which nothing ends",
+    "worker_init_fn": "batches are loaded by threads; a transform with a parameter `seed` gets one for each sample",
+    "workers": "batches are loaded by threads: num_threads=",
+    "world_size": "ranks are given by rank= and num_replicas=",
+}
+_Init = TypeVar("_Init", bound=Callable[..., None])
+
+
+def _with_hints(init: _Init) -> _Init:
+    """Has words of torch's loader answered by those of this one."""
+
+    @functools.wraps(init)
+    def checked(self: Any, *given: Any, **words: Any) -> None:
+        for name in _OTHER_WORDS.keys() & words.keys():
+            raise TypeError(f"{type(self).__name__}() has no argument {name!r}; {_OTHER_WORDS[name]}")
+        init(self, *given, **words)
+
+    return checked  # type: ignore[return-value]
 
 
 class _Place:
@@ -123,6 +153,7 @@ class Loader:
         IndexError: ``indices`` has the number of a sample that is not there.
     """
 
+    @_with_hints
     def __init__(
         self,
         dataset: Any,
@@ -162,16 +193,20 @@ class Loader:
         self.seed = whole(seed, "seed")
         self.drop_last = flag(drop_last, "drop_last")
         self.even_batches = self.shuffle is not False if even_batches is None else flag(even_batches, "even_batches")
-        threads = whole_number(num_threads, "num_threads")
+        threads = whole_number(num_threads, "num_threads", 0, 1024)
         self.num_threads = usable_cpus() if threads is None else threads
         self.rank, self.num_replicas = place_among_ranks(rank, num_replicas, process_group)
         self.on_error = one_of(on_error, "on_error", ("raise", "skip"))
         self.as_tuple = None if as_tuple is None else tuple(field_names(as_tuple, "as_tuple"))
         self.reuse_buffers = flag(reuse_buffers, "reuse_buffers")
-        self._collate, self._transform = collate_fn, transform
-        self._takes_seed = transform is not None and _has_parameter(transform, "seed")
+        self._collate = collate_fn
+        self._transforms = [] if transform is None else list(map(with_seed, flattened(transform)))
         self._sources = SampleSources(dataset)
         self._views, self._views_reason = batch_views(self._sources, transform, flag(scaled_decoding, "scaled_decoding"), memory_format)
+        self._in_python = flattened(transform) if self._views is None else self._views.plan.rest
+        self._unseeded = ", ".join(type(each).__name__ for each in self._in_python if draws_by_itself(each)) if self.num_threads else ""
+        if self._unseeded:
+            log.warning("%s: random numbers of torch, which threads share, so that they differ from run to run (docs/loading.md)", self._unseeded)
         chosen = {"indices": indices, "weights": weights, "proportions": proportions}
         self._draw = make_draw(self._sources.sizes, self.seed, self.shuffle, chosen)
         self._identity = identity(self._sources.datasets, self._draw.facts())
@@ -228,6 +263,19 @@ class Loader:
             self._next = _Place(operator.index(epoch), 0)
         if self._place.epoch != self._next.epoch:
             self._place = self._next
+
+    @property
+    def dataset(self) -> Any:
+        """What it reads from: of several datasets a torch.utils.data.ConcatDataset."""
+        if len(self._sources.datasets) == 1:
+            return self._sources.datasets[0]
+        from torch.utils.data import ConcatDataset
+
+        return ConcatDataset(self._sources.datasets)
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f"; {_OTHER_WORDS[name]}" if name in _OTHER_WORDS else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
     def sampler(self) -> Loader:
@@ -335,7 +383,7 @@ class Loader:
         if self._views is not None:
             samples, ready = self._views.load(step, seeds, self._pool, leases, self._instead)
             for place, number in enumerate(numbers):
-                samples[place] = self._noted(number, self._views.finish, samples[place], number)
+                samples[place] = self._noted(number, self._views.finish, samples[place], number, seeds[place])
         elif step.pieces:
             # One after the other, so that of each sample only what the transform makes of it is held.
             ready = ()
@@ -344,6 +392,9 @@ class Loader:
             samples, ready = self._samples_of(step, numbers, leases)
             for place, number in enumerate(numbers):
                 samples[place] = self._transformed(samples[place], number, seeds[place])
+        for place, sample in enumerate(samples) if self._collate is None else ():
+            if sample is None:
+                raise UsageError(f"{self._name(numbers[place])} is None: a transform has to return the sample")
         if self.as_tuple is not None:
             samples = [_tuple_of(sample, self.as_tuple) for sample in samples]
         batch = stack(samples, self._pool, leases, ready) if self._collate is None else self._collate(samples)
@@ -352,25 +403,35 @@ class Loader:
         return batch, leases, step.seen, step.is_last
 
     def _seeds(self, step: _Step) -> Sequence[Any]:
-        if not self._takes_seed and self._views is None:
-            return [None] * len(step.numbers)
+        if not self._transforms:
+            return [0] * len(step.numbers)
         # With replacement a sample may come twice in an epoch: there each position has a seed.
         return sample_seeds(self.seed, step.epoch, step.numbers if self._draw.draws_once else step.positions).tolist()  # type: ignore[no-any-return]
 
-    def _transformed(self, sample: Any, number: int, seed: Optional[int]) -> Any:
-        if self._transform is None:
-            return sample
-        return self._noted(number, self._transform, sample, **({} if seed is None else {"seed": seed}))
+    def _transformed(self, sample: Any, number: int, seed: int) -> Any:
+        for transform in self._transforms:
+            sample = self._noted(number, transform, sample, seed)
+        return sample
 
-    def _noted(self, number: int, transform: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    def _noted(self, number: int, transform: Callable[..., Any], *given: Any) -> Any:
         """What a function makes of a sample, whose exceptions name the sample."""
         try:
-            return transform(*given, **more)
+            return transform(*given)
         except Exception as error:
-            if hasattr(error, "add_note"):
-                which, row = self._sources.place(number)
-                error.add_note(f"in the transform of sample {row} of {self._sources.name(which)}")
-            raise
+            # StopIteration would look like the end of the epoch.
+            raised = RuntimeError("StopIteration was raised by a transform") if isinstance(error, StopIteration) else error
+            if hasattr(raised, "add_note"):
+                raised.add_note(f"in the transform of {self._name(number)}")
+                encoded = [name for name, value in given[0].items() if isinstance(value, bytes)] if isinstance(given[0], dict) else []
+                if encoded and "bytes" in str(error) and self._views is None:
+                    raised.add_note(f"{' and '.join(encoded)} of the sample: bytes; shale.Dataset(path, decode='pil') gives images")
+            if raised is error:
+                raise
+            raise raised from error
+
+    def _name(self, number: int) -> str:
+        which, row = self._sources.place(number)
+        return f"sample {row} of {self._sources.name(which)}"
 
     def _samples_of(self, step: _Step, numbers: List[int], leases: List[weakref.finalize]) -> Tuple[List[Any], Sequence[Rows]]:
         """The samples, and what is read to where the batch has it already."""
@@ -432,9 +493,13 @@ class Loader:
         )
 
     def _what_runs_where(self) -> str:
-        if self._views is None:
-            return f"\n  in its threads, in Python: the transform, with each sample: {self._views_reason}" if self._views_reason else ""
-        return "".join(f"\n  {line}" for line in self._views.describe().splitlines())
+        if self._views is not None:
+            lines = self._views.describe()
+        else:
+            lines = [f"in its threads, in Python: the transform, with each sample: {self._views_reason}"] if self._views_reason else []
+        if self._unseeded:
+            lines.append(f"not the same in every run: {self._unseeded}, by random numbers of torch, which threads share")
+        return "".join(f"\n  {line}" for line in lines)
 
 
 def _made_again(kind: Any, given: Dict[str, Any], epoch: int, begin: int) -> Loader:
@@ -478,13 +543,6 @@ def _tuple_of(sample: Any, names: Sequence[str]) -> tuple:
         if name not in sample:
             raise UsageError(f"as_tuple names {name!r}, which a sample does not have; it has {', '.join(map(str, sample))}")
     return tuple([sample[name] for name in names])
-
-
-def _has_parameter(function: Callable[..., Any], name: str) -> bool:
-    try:
-        return name in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 def _pins(wanted: bool) -> bool:

@@ -182,18 +182,15 @@ def _expected_labels(counts: Any, samples: int, size: int) -> float:
     return float(sum(number * (1 - math.exp(log_choose(samples - int(count)) - log_choose(samples))) for count, number in zip(kinds, many)))
 
 
-def whole(value: Any, name: str) -> int:
-    number = whole_number(value, name)
+def whole(value: Any, name: str, least: int = 0, most: int = _MASK) -> int:
+    number = whole_number(value, name, least, most)
     if number is None:
         raise UsageError(f"{name} is None, expected a whole number")
     return number
 
 
 def at_least_one(value: Any, name: str) -> int:
-    number = whole(value, name)
-    if not 1 <= number <= 2**62:
-        raise UsageError(f"{name} is {number}, expected 1 to {2**62}")
-    return number
+    return whole(value, name, 1, 2**62)
 
 
 def shuffle_way(value: Any) -> Union[bool, str]:

@@ -306,12 +306,13 @@ def test_a_pipeline_of_which_nothing_is_translated_runs_in_python(photos, values
 
 def test_print_says_what_runs_where(photos):
     compose = v2.Compose([v2.RandomResizedCrop(32), v2.ToImage(), v2.ColorJitter(0.1), v2.ToDtype(torch.float32)])
-    text = repr(shale.torch.Loader(photos, 4, transform=compose))
+    text = repr(shale.torch.Loader(photos, 4, transform=compose, num_threads=2))
 
-    first, threads, python = text.splitlines()
+    first, threads, python, unseeded = text.splitlines()
     assert first.startswith("shale.torch.Loader(")
     assert "RandomResizedCrop, ToImage" in threads and "image" in threads
     assert "ColorJitter, ToDtype" in python and "not among the transforms" in python
+    assert "ColorJitter, by random numbers of torch" in unseeded
 
     plain = repr(shale.torch.Loader(photos, 4, transform=lambda sample: sample))
     assert len(plain.splitlines()) == 1
