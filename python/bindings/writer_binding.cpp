@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -21,7 +20,6 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/format.hpp"
-#include "shale/ops/choose_output.hpp"
 #include "shale/ops/sample_writer.hpp"
 
 #include "python/bindings/bindings.hpp"
@@ -358,12 +356,7 @@ constexpr std::uint64_t kMostLockedBytes = 512 << 10;
 ConvertRequest writer_request_of(const nb::list& words) {
   const std::vector<std::string> given = raw_words(words);
   tools::CommandLine line(tools::command_named(given.at(0)));
-  std::vector<std::string> options(given.begin() + 1, given.end());
-  const bool names_format =
-      format_of_output(given.back()) != nullptr ||
-      std::ranges::any_of(given, [](const std::string& word) { return word.starts_with("--to="); });
-  if (!names_format) options.insert(options.begin(), "--to=record");
-  (void)line.parse(options);
+  (void)line.parse(std::vector<std::string>(given.begin() + 1, given.end()));
   ConvertRequest request = tools::convert_request_of(line);
   request.inputs.clear();
   return request;

@@ -57,7 +57,7 @@ class Writer:
     Args:
         out: a directory, which must not exist or be empty; or one file, ``train.lmdb``, ``.h5``, ``.tfrecord``,
             ``.npy``, ``.npz``, ``.pt`` or ``.safetensors``, whose suffix is the format.
-        to: format of the shards; see ``shale formats``. Default: ``"record"``, or what the suffix of ``out`` says.
+        to: format of the shards; see ``shale formats``. Default: ``"record"``, or what the suffix of ``out`` says; another suffix is refused.
         schema: the fields of every sample, in order: ``{name: kind}``. A kind is ``"bytes"``, ``"str"``, ``"int"``
             (64 bits), ``"float"`` (64 bits), ``"list"`` (of bytes), one of the types ``bytes``, ``str``,
             ``int``, ``float`` and ``list``, or ``(dtype, shape)`` for numpy arrays of one dtype and shape:
@@ -112,6 +112,8 @@ class Writer:
         parts: Parts = None,
         part_offset: Optional[int] = None,
     ) -> None:
+        if to is None and not os.path.splitext(path_bytes(out, "out"))[1]:
+            to = "record"
         words = words_of("convert", [b"-", path_bytes(out, "out")], locals())
         fields = None if _is_first(schema) else _fields_of(schema)
         self._keys = None if keys is None else flag(keys, "keys")

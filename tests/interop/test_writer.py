@@ -70,6 +70,15 @@ def test_to_must_agree_with_the_suffix(tmp_path):
     assert names_in(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["train.tar", "train.tfrecords", "train.parquet", "x.zip", "x.csv", "x.LMDB"])
+def test_a_suffix_of_no_format_is_refused_as_a_conversion_refuses_it(photos, tmp_path, name):
+    converted = run_shale("convert", photos, tmp_path / name, code=2).stderr.decode()
+    with pytest.raises(errors.UsageError, match="no format was chosen, and none has the suffix ") as caught:
+        Writer(tmp_path / name, schema=PHOTO)
+    assert converted.replace("--to", "to") == f"shale: {caught.value}\n" and names_in(tmp_path) == []
+    from_iterable([{"image": b"", "label": 0}], tmp_path / name, "record", PHOTO)
+
+
 def test_jobs_memory_and_batches_change_nothing(tmp_path):
     def write(name, **options):
         samples = ({"key": f"k{n}", "x": bytes([n % 256]) * (n * 37 % 5000)} for n in range(3000))
