@@ -3,6 +3,7 @@
 import errno as _errno
 import os as _os
 from typing import Any as _Any
+from typing import Type as _Type
 
 _REASONS = {
     -30799: "MDB_KEYEXIST: Key/data pair already exists",
@@ -30,194 +31,45 @@ class Error(Exception):
         return type(self), (self.what, self.code)
 
 
-class KeyExistsError(Error):
-    """Never raised here: nothing is written."""
-
-    CODE = -30799
-
-
-class NotFoundError(Error):
-    """There is no database of this name. (A missing key is not an error.)"""
-
-    CODE = -30798
-
-
-class PageNotFoundError(Error):
-    """Never raised here: such a file is CorruptedError."""
-
-    CODE = -30797
-
-
-class CorruptedError(Error):
-    """The file is damaged or truncated: the text names file, byte and fact."""
-
-    CODE = -30796
-
-
-class PanicError(Error):
-    """Never raised here."""
-
-    CODE = -30795
-
-
-class VersionMismatchError(Error):
-    """Never raised here: files of other LMDB versions are IncompatibleError."""
-
-    CODE = -30794
-
-
-class InvalidError(Error):
-    """The file is not an LMDB file."""
-
-    CODE = -30793
-
-
-class MapFullError(Error):
-    """Never raised here."""
-
-    CODE = -30792
-
-
-class DbsFullError(Error):
-    """A named database was requested without max_dbs."""
-
-    CODE = -30791
-
-
-class ReadersFullError(Error):
-    """Never raised here: readers are not counted."""
-
-    CODE = -30790
-
-
-class TlsFullError(Error):
-    """Never raised here."""
-
-    CODE = -30789
-
-
-class TxnFullError(Error):
-    """Never raised here."""
-
-    CODE = -30788
-
-
-class CursorFullError(Error):
-    """Never raised here: a tree that deep is CorruptedError."""
-
-    CODE = -30787
-
-
-class PageFullError(Error):
-    """Never raised here."""
-
-    CODE = -30786
-
-
-class MapResizedError(Error):
-    """Never raised here: nothing is mapped."""
-
-    CODE = -30785
-
-
-class IncompatibleError(Error):
-    """An operation that needs sorted duplicates; named databases; files with an unsupported layout."""
-
-    CODE = -30784
-
-
-class BadRslotError(Error):
-    """Never raised here."""
-
-    CODE = -30783
-
-
-class BadTxnError(Error):
-    """Never raised here."""
-
-    CODE = -30782
-
-
-class BadValsizeError(Error):
-    """A key is empty."""
-
-    CODE = -30781
-
-
-class BadDbiError(Error):
-    """Never raised here."""
-
-    CODE = -30780
-
-
-class ProblemError(Error):
-    """Never raised here."""
-
-    CODE = -30779
-
-
-class BadChecksumError(Error):
-    """Never raised here."""
-
-    CODE = -30778
-
-
-class CryptoFailError(Error):
-    """Never raised here."""
-
-    CODE = -30777
-
-
-class EnvEncryptionError(Error):
-    """Never raised here."""
-
-    CODE = -30776
-
-
-class ReadonlyError(Error):
-    """The operation would write: shale.lmdb only reads."""
-
-    CODE = _errno.EACCES
-
-
-class InvalidParameterError(Error):
-    """An argument is invalid here."""
-
-    CODE = _errno.EINVAL
-
-
-class LockError(Error):
-    """Never raised here: nothing is locked."""
-
-    CODE = _errno.EAGAIN
-
-
-class MemoryError(Error):  # py-lmdb's name
-    """Never raised here; Python's own MemoryError is."""
-
-    CODE = _errno.ENOMEM
-
-
-class DiskError(Error):
-    """Never raised here."""
-
-    CODE = _errno.ENOSPC
-
-
-# Written out, for type checkers.
-__all__ = [
-    "Error", "KeyExistsError", "NotFoundError", "PageNotFoundError", "CorruptedError", "PanicError",
-    "VersionMismatchError", "InvalidError", "MapFullError", "DbsFullError", "ReadersFullError", "TlsFullError",
-    "TxnFullError", "CursorFullError", "PageFullError", "MapResizedError", "IncompatibleError", "BadRslotError",
-    "BadTxnError", "BadValsizeError", "BadDbiError", "ProblemError", "BadChecksumError", "CryptoFailError",
-    "EnvEncryptionError", "ReadonlyError", "InvalidParameterError", "LockError", "MemoryError", "DiskError",
-]
+def _kind(name: str, code: int, when: str = "Never raised here.") -> _Type[Error]:
+    return type(name, (Error,), {"__doc__": when, "__module__": __name__, "CODE": code})
+
+
+KeyExistsError = _kind("KeyExistsError", -30799, "Never raised here: nothing is written.")
+NotFoundError = _kind("NotFoundError", -30798, "There is no database of this name. (A missing key is not an error.)")
+PageNotFoundError = _kind("PageNotFoundError", -30797, "Never raised here: such a file is CorruptedError.")
+CorruptedError = _kind("CorruptedError", -30796, "The file is damaged or truncated: the text names file, byte and fact.")
+PanicError = _kind("PanicError", -30795)
+VersionMismatchError = _kind("VersionMismatchError", -30794, "Never raised here: files of other LMDB versions are IncompatibleError.")
+InvalidError = _kind("InvalidError", -30793, "The file is not an LMDB file.")
+MapFullError = _kind("MapFullError", -30792)
+DbsFullError = _kind("DbsFullError", -30791, "A named database was requested without max_dbs.")
+ReadersFullError = _kind("ReadersFullError", -30790, "Never raised here: readers are not counted.")
+TlsFullError = _kind("TlsFullError", -30789)
+TxnFullError = _kind("TxnFullError", -30788)
+CursorFullError = _kind("CursorFullError", -30787, "Never raised here: a tree that deep is CorruptedError.")
+PageFullError = _kind("PageFullError", -30786)
+MapResizedError = _kind("MapResizedError", -30785, "Never raised here: nothing is mapped.")
+IncompatibleError = _kind("IncompatibleError", -30784, "An operation that needs sorted duplicates; named databases; files with an unsupported layout.")
+BadRslotError = _kind("BadRslotError", -30783)
+BadTxnError = _kind("BadTxnError", -30782)
+BadValsizeError = _kind("BadValsizeError", -30781, "A key is empty.")
+BadDbiError = _kind("BadDbiError", -30780)
+ProblemError = _kind("ProblemError", -30779)
+BadChecksumError = _kind("BadChecksumError", -30778)
+CryptoFailError = _kind("CryptoFailError", -30777)
+EnvEncryptionError = _kind("EnvEncryptionError", -30776)
+ReadonlyError = _kind("ReadonlyError", _errno.EACCES, "The operation would write: shale.lmdb only reads.")
+InvalidParameterError = _kind("InvalidParameterError", _errno.EINVAL, "An argument is invalid here.")
+LockError = _kind("LockError", _errno.EAGAIN, "Never raised here: nothing is locked.")
+MemoryError = _kind("MemoryError", _errno.ENOMEM, "Never raised here; Python's own MemoryError is.")  # py-lmdb's name
+DiskError = _kind("DiskError", _errno.ENOSPC)
 
 CLOSED = "Attempt to operate on closed/deleted/dropped object."
 _READS_ONLY = "{} would write, and shale.lmdb only reads; to write, import the real lmdb in a program without shale.lmdb.install()"
 
 
-def refusal(what: str) -> ReadonlyError:
+def refusal(what: str) -> Error:
     """The error of `what` that would write."""
     return ReadonlyError(_READS_ONLY.format(what), ReadonlyError.CODE)
 

@@ -37,7 +37,7 @@ from shale._lmdb_errors import (
 
 __version__ = "3.0.0"  # of the py-lmdb whose names and errors these are: scripts ask for it
 
-# Written out, for type checkers: _lmdb_errors.__all__ is the end of it.
+# Written out, for type checkers.
 __all__ = [
     "Cursor", "Environment", "Transaction", "_Database", "enable_drop_gil", "install", "open", "version", "Error",
     "KeyExistsError", "NotFoundError", "PageNotFoundError", "CorruptedError", "PanicError", "VersionMismatchError",
