@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from shale import _shale
-from shale._samples import rows_of
+from shale._samples import chosen_rows
 from shale.errors import UsageError
 from shale.order import EpochOrder, words_of
 
@@ -46,11 +46,7 @@ class ChosenDraw(Draw):
         import numpy
 
         super().__init__(sizes, seed, shuffle)
-        chosen = numpy.asarray(rows_of(indices, self.samples)).astype(numpy.int64)
-        wrong = chosen[(chosen < -self.samples) | (chosen >= self.samples)]
-        if wrong.size:
-            raise IndexError(f"indices name sample {wrong[0]} of {self.samples}")
-        self.chosen = numpy.where(chosen < 0, chosen + self.samples, chosen)
+        self.chosen = numpy.asarray(chosen_rows(indices, self.samples), numpy.int64)
         self.size = len(self.chosen)
 
     def rows(self, epoch: int, begin: int, count: int) -> Any:
@@ -69,7 +65,10 @@ class WeightedDraw(Draw):
         import numpy
 
         super().__init__(sizes, seed, "random")
-        given = numpy.asarray(weights, dtype=numpy.float64)
+        try:
+            given = numpy.asarray(weights, dtype=numpy.float64)
+        except (TypeError, ValueError, RuntimeError) as error:  # also of torch's tensors
+            raise UsageError(f"weights cannot be made an array: {error}") from error
         if given.shape != (self.samples,):
             raise UsageError(f"weights have shape {given.shape}, but there are {self.samples} samples")
         if not (numpy.isfinite(given).all() and (given >= 0).all() and (given > 0).any()):

@@ -110,3 +110,19 @@ def rows_of(chosen: Any, size: int) -> Any:
     if len(array) != size:
         raise UsageError(f"the mask has {len(array)} elements, but the dataset has {size} samples")
     return numpy.flatnonzero(array)
+
+
+def chosen_rows(indices: Any, size: int) -> Any:
+    """Rows that `indices=` names, from 0 to size - 1, as a range or an int64 array. Errors: UsageError, IndexError."""
+    import numpy
+
+    rows = rows_of(indices, size)
+    if isinstance(rows, range):
+        if not rows or (0 <= rows[0] < size and 0 <= rows[-1] < size):
+            return rows
+        rows = numpy.arange(rows.start, rows.stop, rows.step)
+    wrong = rows[(rows >= size) | (rows < -size)]
+    if wrong.size:
+        raise IndexError(f"indices name sample {wrong[0]} of {size}")
+    rows = rows.astype(numpy.int64)
+    return numpy.where(rows < 0, rows + size, rows)

@@ -12,7 +12,7 @@ from shale._arguments import field_names, flag, one_of, path_bytes, text
 from shale._decoding import FINISHERS, PIXEL_ORDERS, decode_list, decoder_of_one, tv_tensors
 from shale._leading_view import LeadingView, leading_view
 from shale._results import DatasetInfo
-from shale._samples import SampleSequence, rows_of
+from shale._samples import SampleSequence, chosen_rows
 from shale._words import Translation, choices
 from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
@@ -167,7 +167,7 @@ class Dataset(_Base):
         self._ways: dict = {}
         size = len(self._reader())
         if indices is not None:
-            self.indices = _checked_indices(indices, size)
+            self.indices = chosen_rows(indices, size)
 
     # --- opening
 
@@ -543,24 +543,6 @@ def _splits_in(path: str) -> List[str]:
 def _listed(splits: List[str]) -> str:
     shown = ", ".join(splits[:10]) + (" ..." if len(splits) > 10 else "")
     return f"the {'split' if len(splits) == 1 else 'splits'} {shown}"
-
-
-def _checked_indices(indices: Any, size: int) -> Any:
-    """Rows from 0 to size - 1, as a range or an int64 array. Errors: UsageError, IndexError."""
-    import numpy
-
-    rows = rows_of(indices, size)
-    if isinstance(rows, range):
-        if not rows or (0 <= rows[0] < size and 0 <= rows[-1] < size):
-            return rows
-        rows = numpy.arange(rows.start, rows.stop, rows.step)
-    if rows.size and rows.dtype.kind == "u" and rows.max() >= size:
-        raise IndexError(f"indices name sample {rows.max()} of {size}")
-    rows = rows.astype(numpy.int64)
-    wrong = rows[(rows < -size) | (rows >= size)]
-    if wrong.size:
-        raise IndexError(f"indices name sample {wrong[0]} of {size}")
-    return numpy.where(rows < 0, rows + size, rows)
 
 
 def _position_of(indices: Any, row: int) -> Optional[int]:

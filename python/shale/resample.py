@@ -201,7 +201,7 @@ def _one_axis(value: Any, name: str) -> Any:
         raise SchemaError(f"{name} is a masked array, whose masked elements are not numbers; pass {name}.compressed()")
     try:
         array = numpy.asarray(value)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # also of torch's tensors
         raise SchemaError(f"{name} cannot be made an array: {error}") from error
     if array.ndim != 1:
         raise SchemaError(f"{name} has shape {array.shape}, expected one axis")
