@@ -8,11 +8,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 from shale import _shale
 from shale._batch_memory import BufferPool, Rows
+from shale._blocks import read_each, read_one
 from shale._decoding import FINISHERS, tv_tensors
 from shale._sample_sources import SampleSources, _reads_itself
 from shale._view_pixels import info_of, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
 from shale._views import ViewPlan, is_pipeline, mask_obstacle, translate, with_seed
-from shale.errors import ContentError, DamagedError, UnsupportedError, UsageError
+from shale.errors import ContentError, UnsupportedError, UsageError
 
 # What takes the place of a sample: the step, the place, why it is not there, and what reads another. Raises, if nothing is to.
 Instead = Callable[[Any, int, Exception, Callable[[int], Any]], Any]
@@ -25,6 +26,16 @@ class _Fields(NamedTuple):
     images: Tuple[str, ...]  # the first one is the one that boxes are drawn for
     masks: Dict[str, str]  # how each is decoded
     type: str
+
+
+class _Batch(NamedTuple):
+    """What is being loaded: numbers of samples, their seeds, where memory is from, and why samples are not there, by their place."""
+
+    numbers: Sequence[int]
+    seeds: Sequence[int]
+    pool: Optional[BufferPool]  # None: of each image alone
+    leases: List[weakref.finalize]
+    errors: Dict[int, Exception]
 
 
 class BatchViews:
@@ -55,77 +66,64 @@ class BatchViews:
         self, step: Any, seeds: Sequence[int], pool: BufferPool, leases: List[weakref.finalize], instead: Instead
     ) -> Tuple[List[Any], List[Rows]]:
         """Samples with their images, which lie in the batch already if they are of one size."""
-        numbers = step.numbers.tolist()
-        samples = self._read(step, numbers)
-        errors, rows = self._fill(numbers, samples, seeds, pool, leases)
-        for place, cause in sorted(errors.items()):
+        batch = _Batch(step.numbers.tolist(), seeds, pool, leases, {})
+        read = self._sources.read_raw
+        if step.pieces:
+            samples = [read_one(number, read) if piece is None else piece.take(number) for piece, number in zip(step.pieces, batch.numbers)]
+        else:
+            samples = read_each(batch.numbers, read)
+        rows = self._fill(batch, samples)
+        for place, cause in sorted(batch.errors.items()):
             samples[place] = instead(step, place, cause, functools.partial(self._alone, seed=seeds[place]))
         return samples, rows
 
-    def _read(self, step: Any, numbers: List[int]) -> List[Any]:
-        """The samples as bytes, or the exceptions that reading them raised."""
-        if not step.pieces:
-            try:
-                return self._sources.read_raw(numbers)
-            except (DamagedError, ContentError):
-                return [self._raw(number) for number in numbers]
-        return [self._raw(number) if piece is None else piece.take(number) for piece, number in zip(step.pieces, numbers)]
-
-    def _raw(self, number: int) -> Any:
-        try:
-            return self._sources.read_raw([number])[0]
-        except (DamagedError, ContentError) as error:
-            return error
-
     def _alone(self, number: int, seed: int) -> Dict[str, Any]:
         """A sample by itself. Errors: DamagedError, ContentError."""
-        sample: Dict[str, Any] = self._sources.read_raw([number])[0]
-        errors, _ = self._fill([number], [sample], [seed], None, [])
-        if errors:
-            raise errors[0]
-        return sample
+        samples: List[Dict[str, Any]] = self._sources.read_raw([number])
+        batch = _Batch([number], [seed], None, [], {})
+        self._fill(batch, samples)
+        if batch.errors:
+            raise batch.errors[0]
+        return samples[0]
 
-    def _fill(
-        self, numbers: Sequence[int], samples: List[Any], seeds: Sequence[int], pool: Optional[BufferPool], leases: List[weakref.finalize]
-    ) -> Tuple[Dict[int, Exception], List[Rows]]:
-        """Decodes the images and masks of samples, which may be exceptions. What has none, by its place, and the batches that they lie in."""
-        images = self.fields.images
-        drawn = self._drawn(numbers, samples, images[0], seeds)
-        errors: Dict[int, Exception] = {place: each for place, each in enumerate(drawn) if isinstance(each, Exception)}
+    def _fill(self, batch: _Batch, samples: List[Any]) -> List[Rows]:
+        """Decodes the images and masks of samples, which may be exceptions. Returns the batches that they lie in."""
+        images, errors = self.fields.images, batch.errors
+        drawn = self._drawn(batch, samples, images[0])
+        errors.update({place: each for place, each in enumerate(drawn) if isinstance(each, Exception)})
         rows: List[Rows] = []
         for name in (*images, *self.fields.masks):
             if name != images[0]:
-                errors.update(self._of_other_sizes(numbers, samples, name, seeds, drawn))
+                self._check_sizes(batch, name, drawn, self._drawn(batch, samples, name))
             values = [None if place in errors else sample[name] for place, sample in enumerate(samples)]
-            decode = self._decoded if name in images else self._decoded_masks
-            found, together, failed = decode(numbers, name, values, drawn, pool, leases)
-            errors.update(failed)
+            views = [None if value is None else view for value, view in zip(values, drawn)]
+            sizes = {size_of(view) for view in views if view is not None}
+            size = sizes.pop() if batch.pool is not None and len(sizes) == 1 and None not in views else None
+            found, together = (self._decoded if name in images else self._decoded_masks)(batch, name, values, views, size)
             if together is not None:
                 rows.append(together)
             for place, value in enumerate(found):
                 if place not in errors:
                     samples[place][name] = value
-        return errors, rows
+        return rows
 
     # --- what is drawn
 
-    def _drawn(self, numbers: Sequence[int], samples: Sequence[Any], name: str, seeds: Sequence[int]) -> List[Any]:
+    def _drawn(self, batch: _Batch, samples: Sequence[Any], name: str) -> List[Any]:
         """For each sample a drawn view, an exception, or None if there is no image."""
         values = [None if isinstance(sample, Exception) else sample[name] for sample in samples]
         try:
-            found: List[Any] = list(self._views.sizes(values, list(seeds)))
+            found: List[Any] = list(self._views.sizes(values, list(batch.seeds)))
         except ContentError:
-            found = [self._drawn_alone(number, name, value, seed) for number, value, seed in zip(numbers, values, seeds)]
-        for place, sample in enumerate(samples):
+            found = [None] * len(values)
+        for place, (sample, value) in enumerate(zip(samples, values)):
             if isinstance(sample, Exception):
                 found[place] = sample
-            elif found[place] is None and values[place] is not None:
-                found[place] = self._drawn_alone(numbers[place], name, values[place], seeds[place])
+            elif found[place] is None and value is not None:
+                found[place] = self._drawn_alone(batch.numbers[place], name, value, batch.seeds[place])
         return found
 
-    def _drawn_alone(self, number: int, name: str, value: Optional[bytes], seed: int) -> Any:
-        if value is None:
-            return None
+    def _drawn_alone(self, number: int, name: str, value: bytes, seed: int) -> Any:
         try:
             size = self._whole.sizes([value], [seed])[0]
             width, height = size[2:4] if size is not None else pillow_size(value)
@@ -138,20 +136,16 @@ class BatchViews:
         except ContentError as error:
             return self._content_error(number, name, error, "cannot be cropped")
 
-    def _of_other_sizes(
-        self, numbers: Sequence[int], samples: Sequence[Any], name: str, seeds: Sequence[int], drawn: Sequence[Any]
-    ) -> Dict[int, Exception]:
-        """Further images whose boxes are not those of the first, by their place."""
-        found: Dict[int, Exception] = {}
-        for place, view in enumerate(self._drawn(numbers, samples, name, seeds)):
+    def _check_sizes(self, batch: _Batch, name: str, drawn: Sequence[Any], views: Sequence[Any]) -> None:
+        """Notes further images whose boxes are not those of the first."""
+        for place, view in enumerate(views):
             if isinstance(drawn[place], Exception) or view is None or drawn[place] is None:
                 continue
             if isinstance(view, Exception):
-                found[place] = view
+                batch.errors[place] = view
             elif view != drawn[place]:
                 error = ValueError(f"its size is not that of the image in field '{self.fields.images[0]}'")
-                found[place] = self._content_error(numbers[place], name, error, "does not go with another")
-        return found
+                batch.errors[place] = self._content_error(batch.numbers[place], name, error, "does not go with another")
 
     def _content_error(self, number: int, name: str, error: Exception, what: str = "does not decode") -> Exception:
         which, position = self._sources.place(number)
@@ -162,29 +156,17 @@ class BatchViews:
 
     # --- pixels
 
-    def _decoded(
-        self,
-        numbers: Sequence[int],
-        name: str,
-        values: Sequence[Optional[bytes]],
-        drawn: Sequence[Any],
-        pool: Optional[BufferPool],
-        leases: List[weakref.finalize],
-    ) -> Tuple[List[Any], Optional[Rows], Dict[int, Exception]]:
-        """The images, the batch that they are rows of, and what does not decode, by its place."""
-        views = [None if value is None or isinstance(view, Exception) else view for value, view in zip(values, drawn)]
-        sizes = {size_of(view) for view in views if view is not None}
-        batch = None
-        if pool is not None and len(sizes) == 1 and None not in views:
-            batch, memory = self._memory(len(values), sizes.pop(), pool, leases)
-            images = list(batch)
+    def _decoded(self, batch: _Batch, name: str, values: List[Any], views: List[Any], size: Any) -> Tuple[List[Any], Optional[Rows]]:
+        """The images, and the batch that they are rows of if all have that size. Notes what does not decode."""
+        whole = None
+        if size is not None:
+            whole, memory = self._memory(len(values), size, batch.pool, batch.leases)
+            images = list(whole)
         else:
-            pairs = [(None, None) if view is None else self._memory(1, size_of(view), None, leases) for view in views]
+            pairs = [(None, None) if view is None else self._memory(1, size_of(view), None, batch.leases) for view in views]
             images, memory = [None if image is None else image[0] for image, _ in pairs], [each for _, each in pairs]
-        failed: Dict[int, Exception] = {}
-        given = [None if view is None else value for value, view in zip(values, views)]
-        for place, reason in enumerate(self._views.load(given, views, memory)):
-            view, value = views[place], given[place]
+        for place, reason in enumerate(self._views.load([None if view is None else value for value, view in zip(values, views)], views, memory)):
+            view, value = views[place], values[place]
             if view is None or value is None:
                 continue
             try:
@@ -194,9 +176,8 @@ class BatchViews:
             except UnsupportedError:
                 raise
             except Exception as error:
-                failed[place] = self._content_error(numbers[place], name, error)
-        together = None if batch is None or self._gives_pil else Rows(self._typed(batch), images)
-        return images, together, failed
+                batch.errors[place] = self._content_error(batch.numbers[place], name, error)
+        return images, None if whole is None or self._gives_pil else Rows(self._typed(whole), images)
 
     def _memory(self, count: int, size: Tuple[int, int], pool: Optional[BufferPool], leases: List[weakref.finalize]) -> Tuple[Any, Any]:
         """A tensor (count, channels, height, width), and its memory as an array."""
@@ -215,28 +196,17 @@ class BatchViews:
             return to_pil(image, info_of(value))
         return tv_tensors().Image(image) if self.plan.type == "tv" else image
 
-    def _decoded_masks(
-        self,
-        numbers: Sequence[int],
-        name: str,
-        values: Sequence[Optional[bytes]],
-        drawn: Sequence[Any],
-        pool: Optional[BufferPool],
-        leases: List[weakref.finalize],
-    ) -> Tuple[List[Any], Optional[Rows], Dict[int, Exception]]:
+    def _decoded_masks(self, batch: _Batch, name: str, values: List[Any], views: List[Any], size: Any) -> Tuple[List[Any], Optional[Rows]]:
         """As `_decoded`: the nearest values, by the threads for PNGs that hold bytes."""
         import torch
 
         way = self.fields.masks[name]
-        views = [None if value is None or isinstance(view, Exception) else view for value, view in zip(values, drawn)]
-        sizes = {size_of(view) for view in views if view is not None}
         masks: List[Any] = [None] * len(values)
         reasons: List[Optional[str]] = [""] * len(values)
-        batch = None
-        if way == "tv_mask" and pool is not None and len(sizes) == 1 and None not in views:
-            batch = pool.empty((len(values), *sizes.pop()), torch.uint8, leases)
-            masks, reasons = list(batch), self._mask_views.load(list(values), views, batch.numpy())
-        failed: Dict[int, Exception] = {}
+        whole = None
+        if way == "tv_mask" and size is not None and batch.pool is not None:
+            whole = batch.pool.empty((len(values), *size), torch.uint8, batch.leases)
+            masks, reasons = list(whole), self._mask_views.load(list(values), views, whole.numpy())
         for place, (reason, value, view) in enumerate(zip(reasons, values, views)):
             if reason is None or value is None or view is None:
                 continue
@@ -245,17 +215,17 @@ class BatchViews:
             except UnsupportedError:
                 raise
             except Exception as error:
-                failed[place] = self._content_error(numbers[place], name, error)
+                batch.errors[place] = self._content_error(batch.numbers[place], name, error)
                 continue
             seen = nearest_values(mask, view, self.plan.mask_fill)
-            if batch is not None and (seen.dtype, seen.shape) == (batch.dtype, batch.shape[1:]):
+            if whole is not None and (seen.dtype, seen.shape) == (whole.dtype, whole.shape[1:]):
                 masks[place].copy_(seen)
             else:
                 masks[place] = seen
         typed = tv_tensors().Mask if way == "tv_mask" else lambda mask: mask
-        are_rows = batch is not None and all(mask.dtype == torch.uint8 and mask.shape == batch.shape[1:] for mask in masks)
+        are_rows = whole is not None and all(mask.dtype == torch.uint8 and mask.shape == whole.shape[1:] for mask in masks)
         masks = [None if mask is None else typed(mask) for mask in masks]
-        return masks, Rows(typed(batch), masks) if are_rows else None, failed
+        return masks, Rows(typed(whole), masks) if are_rows else None
 
     # --- what Python does
 

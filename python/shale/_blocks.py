@@ -120,10 +120,7 @@ def read_pieces(pieces: Sequence[Piece], read: ReadRaw) -> None:
     numbers = [piece.wanted() for piece in pieces]
     every = [number for of_piece in numbers for number in of_piece]
     try:
-        try:
-            samples = read(every)
-        except (DamagedError, ContentError):
-            samples = [_read_one(number, read) for number in every]
+        samples = read_each(every, read)
     except BaseException as error:
         for piece in pieces:
             piece.hold({}, error)
@@ -133,7 +130,15 @@ def read_pieces(pieces: Sequence[Piece], read: ReadRaw) -> None:
         piece.hold({number: found[number] for number in of_piece})
 
 
-def _read_one(number: int, read: ReadRaw) -> Any:
+def read_each(numbers: Sequence[int], read: ReadRaw) -> List[Any]:
+    """Samples, or the exceptions that reading them raised."""
+    try:
+        return read(numbers)
+    except (DamagedError, ContentError):
+        return [read_one(number, read) for number in numbers]
+
+
+def read_one(number: int, read: ReadRaw) -> Any:
     try:
         return read([number])[0]
     except (DamagedError, ContentError) as error:
