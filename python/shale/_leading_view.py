@@ -64,6 +64,12 @@ class LeadingView:
             return to_pil(image, info_of(value)), drawn
         return (tv_tensors().Image(image) if plan.type == "tv" else image), drawn
 
+    def rest_of(self, made: Any) -> Any:
+        """What the transforms that are left make of an image, or a sample."""
+        for transform in self.rest:
+            made = transform(made)
+        return made
+
     def load_mask(self, value: Optional[bytes], drawn: Optional[Drawn]) -> Any:
         """As `load`, of a mask. Errors: ValueError for one of another size than the image."""
         import torch

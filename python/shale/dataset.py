@@ -252,7 +252,7 @@ class Dataset(_Base):
 
     def _read(self, indices: Iterable[int]) -> list:
         lead = self._lead()
-        return self._read_through(self.transform if lead is None else functools.partial(_through, lead.rest), indices, lead=lead)
+        return self._read_through(self.transform if lead is None else lead.rest_of, indices, lead=lead)
 
     def _lead(self) -> Optional[LeadingView]:
         """What the transform shows of the images, if that is known before they are decoded."""
@@ -298,24 +298,23 @@ class Dataset(_Base):
             samples = self._with_others(reader, rows, samples, given)
         if not self._finishers and self.as_tuple is None and transform is None:
             return samples
+        finishers = self._finishers if not given else [(name, finish) for name, finish in self._finishers if name not in given]
         # One after the other: what was just decoded is still in the caches when it is transformed, and only one is held.
         for position, sample in enumerate(samples):
-            if lead is not None:
-                self._finish_led(lead, rows[position], sample)
-            for name, finish in self._finishers if lead is None else ():
-                if not given or name not in given:
-                    sample[name] = self._finished(rows[position], name, finish, sample[name])
-            if self.as_tuple is not None:
-                sample = samples[position] = tuple([sample[name] for name in self.as_tuple])
-            if transform is not None:
-                samples[position] = transform(sample)
+            samples[position] = self._made(rows[position], sample, finishers, lead, transform)
         return samples
 
-    def _finish_led(self, lead: LeadingView, row: int, sample: dict) -> None:
-        """Decodes what a transform shows of the images of a sample."""
-        sample[lead.field], drawn = self._finished(row, lead.field, lead.load, sample[lead.field])
-        for name in lead.masks:
-            sample[name] = self._finished(row, name, lambda value: lead.load_mask(value, drawn), sample[name])
+    def _made(self, row: int, sample: dict, finishers: Iterable[tuple], lead: Optional[LeadingView], transform: Any) -> Any:
+        """A sample of its values as they were read: images decoded, or what a transform shows of them, and transformed."""
+        if lead is None:
+            for name, finish in finishers:
+                sample[name] = self._finished(row, name, finish, sample[name])
+        else:
+            sample[lead.field], drawn = self._finished(row, lead.field, lead.load, sample[lead.field])
+            for name in lead.masks:
+                sample[name] = self._finished(row, name, lambda value: lead.load_mask(value, drawn), sample[name])
+        made = sample if self.as_tuple is None else tuple([sample[name] for name in self.as_tuple])
+        return made if transform is None else transform(made)
 
     def _read_into(self, indices: Iterable[int], into: Dict[str, List[Any]]) -> list:
         """Samples, for a loader that has the memory of their tensors: by name of a field an array for each."""
@@ -335,16 +334,9 @@ class Dataset(_Base):
         """What `self[position]` is, of the dictionary that the raw reader gave for it."""
         row = position if self.indices is None else int(self.indices[position])
         lead = self._lead()
-        if lead is not None:
-            self._finish_led(lead, row, sample)
-        for name, way in self._ways.items() if lead is None else ():
-            value = sample[name]
-            if way is not None and value is not None:
-                sample[name] = self._finished(row, name, functools.partial(decode_list, way) if isinstance(value, list) else decoder_of_one(way), value)
-        made: Any = sample if self.as_tuple is None else tuple([sample[name] for name in self.as_tuple])
-        if lead is not None:
-            return _through(lead.rest, made)
-        return made if self.transform is None else self.transform(made)
+        ways = [(name, way, sample[name]) for name, way in self._ways.items() if way is not None and sample[name] is not None]
+        finishers = [(name, functools.partial(decode_list, way) if isinstance(value, list) else decoder_of_one(way)) for name, way, value in ways]
+        return self._made(row, sample, finishers, lead, self.transform if lead is None else lead.rest_of)
 
     def _finished(self, row: int, field: str, finish: Callable[[Any], Any], value: Any) -> Any:
         try:
@@ -497,12 +489,6 @@ class Dataset(_Base):
         )
         made.sample, made.key, made.shard = row, key, reader.shard_name(row)
         return made
-
-
-def _through(transforms: Sequence[Callable[[Any], Any]], sample: Any) -> Any:
-    for transform in transforms:
-        sample = transform(sample)
-    return sample
 
 
 def _finisher(kind: str, way: str) -> Callable[[Any], Any]:

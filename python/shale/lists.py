@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Tuple, Union
 
-from shale._arguments import field_names, one_of, whole_number
+from shale._arguments import field_names, one_of
 from shale._decoding import decode_element, decode_list
 from shale.errors import MismatchError, UnsupportedError, UsageError
+from shale.order import at_least_one
 from shale.value_file import Origin, reopened
 
 Choose = Callable[[int, Any], Iterable[int]]
@@ -54,10 +55,8 @@ def clip(length: int, stride: int = 1, short: str = "repeat_last", start: str = 
     Raises:
         shale.errors.UsageError: an argument is invalid.
     """
-    for name, value in (("length", length), ("stride", stride)):
-        if not whole_number(value, name):
-            raise UsageError(f"{name} is {value!r}, expected 1 or more")
-    return Clip(operator.index(length), operator.index(stride), one_of(short, "short", ("repeat_last", "wrap", "error")), one_of(start, "start", ("random", "first", "center")))
+    short = one_of(short, "short", ("repeat_last", "wrap", "error"))
+    return Clip(at_least_one(length, "length"), at_least_one(stride, "stride"), short, one_of(start, "start", ("random", "first", "center")))
 
 
 class LazyList(Sequence):

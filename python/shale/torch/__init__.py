@@ -128,11 +128,9 @@ class ImageFolder(SampleSequence, TorchDataset):
 
     def _image_of(self, lead: Optional[LeadingView], sample: dict) -> Any:
         image = sample[self._image]
-        if lead is None:
-            return image if self.transform is None else self.transform(image)
-        for transform in lead.rest:
-            image = transform(image)
-        return image
+        if lead is not None:
+            return lead.rest_of(image)
+        return image if self.transform is None else self.transform(image)
 
     def _target_of(self, label: Any) -> Any:
         return label if self.target_transform is None else self.target_transform(label)

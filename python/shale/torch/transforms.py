@@ -157,20 +157,18 @@ class RandomCrop(_Geometry):
         self._check()
 
 
-class RandomHorizontalFlip(_Geometry):
+class _Flip(_Geometry):
+    def __init__(self, p: float = 0.5) -> None:
+        self.p = p
+        self._check()
+
+
+class RandomHorizontalFlip(_Flip):
     """Mirrored with probability ``p``."""
 
-    def __init__(self, p: float = 0.5) -> None:
-        self.p = p
-        self._check()
 
-
-class RandomVerticalFlip(_Geometry):
+class RandomVerticalFlip(_Flip):
     """Turned upside down with probability ``p``."""
-
-    def __init__(self, p: float = 0.5) -> None:
-        self.p = p
-        self._check()
 
 
 class ToImage(_Shown):
