@@ -92,7 +92,7 @@ class SampleSources:
 
     def name(self, which: int) -> str:
         dataset = self.datasets[which]
-        return str(getattr(dataset, "path", type(dataset).__name__))
+        return str(getattr(dataset, "path", getattr(dataset, "root", type(dataset).__name__)))
 
 
 def identity(datasets: Sequence[Any], others: Sequence[bytes] = ()) -> str:

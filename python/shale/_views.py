@@ -99,17 +99,20 @@ def _is_sequential(transform: Any) -> bool:
 
 def with_seed(transform: Callable[..., Any]) -> Callable[[Any, int], Any]:
     """A function of a sample and a seed, which the transform gets if it has a parameter of that name."""
-    asked: Any = transform
+    return (lambda sample, seed: transform(sample, seed=seed)) if takes_seed(transform) else (lambda sample, seed: transform(sample))
+
+
+def takes_seed(transform: Any) -> bool:
+    asked = transform
     while isinstance(asked, functools.partial):
         asked = asked.func
     module: Any = sys.modules.get("torch.nn")
     if module is not None and isinstance(asked, module.Module) and type(asked).__call__ is module.Module.__call__:
         asked = asked.forward  # which the parameters of __call__ go to, whatever they are
     try:
-        takes_seed = "seed" in inspect.signature(asked).parameters
+        return "seed" in inspect.signature(asked).parameters
     except (TypeError, ValueError):
-        takes_seed = False
-    return (lambda sample, seed: transform(sample, seed=seed)) if takes_seed else (lambda sample, seed: transform(sample))
+        return False
 
 
 def draws_by_itself(transform: Any) -> bool:

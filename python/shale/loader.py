@@ -16,7 +16,7 @@ from shale._blocks import Piece, RunPlanner, read_pieces
 from shale._draw import make_draw
 from shale._epoch_threads import LoadedAhead
 from shale._sample_sources import SampleSources, identity
-from shale._views import draws_by_itself, flattened, with_seed
+from shale._views import draws_by_itself, flattened, takes_seed, with_seed
 from shale.errors import ContentError, DamagedError, UsageError
 from shale.order import at_least_one, sample_seeds, shuffle_way, whole
 from shale.sampler import STATE_VERSION, check_place, checked_state, log, place_among_ranks
@@ -204,6 +204,9 @@ class Loader:
         self._sources = SampleSources(dataset)
         self._views, self._views_reason = batch_views(self._sources, transform, flag(scaled_decoding, "scaled_decoding"), memory_format)
         self._in_python = flattened(transform) if self._views is None else self._views.plan.rest
+        for which, each in enumerate(self._sources.datasets):
+            if takes_seed(getattr(each, "transform", None)):
+                log.warning("the transform of %s has a parameter `seed`, which only a transform of the loader gets", self._sources.name(which))
         self._unseeded = ", ".join(type(each).__name__ for each in self._in_python if draws_by_itself(each)) if self.num_threads else ""
         if self._unseeded:
             log.warning("%s: random numbers of torch, which threads share, so that they differ from run to run (docs/loading.md)", self._unseeded)

@@ -139,15 +139,10 @@ class StatefulDistributedSampler(Sampler[int]):
         """
         now = self._pass
         seen = self._handed_out if samples_seen is None else whole(samples_seen, "samples_seen")
-        return {
-            "version": STATE_VERSION,
-            "epoch": now.epoch,
-            "samples_seen": now.seen_by_all(seen),
-            "samples": self.samples,
-            "seed": self.seed,
-            "shuffle": self.shuffle,
-            "dataset": self._identity,
-        }
+        return {"version": STATE_VERSION, "epoch": now.epoch, "samples_seen": now.seen_by_all(seen), **self._facts()}
+
+    def _facts(self) -> Dict[str, Any]:
+        return {"samples": self.samples, "seed": self.seed, "shuffle": self.shuffle, "dataset": self._identity}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration goes on there, on any number of ranks.
@@ -156,7 +151,7 @@ class StatefulDistributedSampler(Sampler[int]):
             shale.errors.MismatchError: the state is of another dataset, seed or version.
             shale.errors.UsageError: it is not a state.
         """
-        mine = {"samples": self.samples, "seed": self.seed, "shuffle": self.shuffle, "dataset": self._identity}
+        mine = self._facts()
         if not self._identity and isinstance(state, Mapping):  # of a number of samples
             mine["dataset"] = state.get("dataset", "")
         epoch, begin = checked_state(state, mine, "the sampler")

@@ -96,6 +96,13 @@ def test_random_numbers_that_threads_share_are_named(transform, photos, caplog):
     assert "not the same" not in repr(Loader(dataset, 5, transform=transform, num_threads=0)) and not caplog.messages
 
 
+def test_a_seed_that_a_dataset_does_not_pass_on_is_named(photos, caplog):
+    for dataset in (shale.Dataset(photos, transform=Module()), shale.torch.ImageFolder(photos, Module())):
+        Loader([dataset, dataset], 4)
+        assert caplog.messages == [f"the transform of {photos} has a parameter `seed`, which only a transform of the loader gets"] * 2
+        caplog.clear()
+
+
 def test_what_is_repeatable_is_not_named(photos, caplog):
     for transform in (None, dict, v2.Compose([v2.RandomResizedCrop(8), v2.RandomHorizontalFlip(), v2.ToImage()]), v2.Compose([v2.Identity(), v2.Resize(8)])):
         assert "not the same" not in repr(Loader(photos, 5, transform=transform, num_threads=2)) and not caplog.messages
