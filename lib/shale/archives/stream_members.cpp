@@ -36,10 +36,8 @@ StreamMembers::StreamMembers(std::unique_ptr<UnpackedStream> stream, const std::
 std::optional<StreamMember> StreamMembers::next() {
   for (;;) {
     std::optional<TarMember> member = advance();
-    if (!member) {
-      refuse_missing_folder();
-      return std::nullopt;
-    }
+    if (!member && has_folder_) return std::nullopt;
+    if (!member) throw no_folder_of_archive(join_path(name(), shown_folder_));
     const std::uint64_t header = member->header;
     data_begin_ = member->offset;
     data_end_ = member->offset + member->bytes;
@@ -147,11 +145,6 @@ Error link_in_stream(const std::string& path, std::string_view target) {
 
 void StreamMembers::skip_data() {
   if (!stream_->skip_to(data_end_)) outer_.end_at(stream_->position());
-}
-
-void StreamMembers::refuse_missing_folder() const {
-  if (has_folder_) return;
-  throw no_folder_of_archive(join_path(name(), shown_folder_));
 }
 
 }  // namespace shale

@@ -55,7 +55,6 @@ class StreamMembers {
   [[nodiscard]] std::optional<TarMember> feed(TarReader& reader);
   [[nodiscard]] std::optional<StreamMember> in_folder(TarMember member);
   [[nodiscard]] bool begin_inner(const TarMember& member, const std::string& path);
-  void refuse_missing_folder() const;
 
   std::unique_ptr<UnpackedStream> stream_;
   std::string shown_folder_, folder_;  // as it was given; as a path of the archive

@@ -15,7 +15,6 @@
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/io/external_sorter.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/manifest/naming.hpp"
@@ -36,13 +35,6 @@ std::optional<std::string_view> hidden_part(std::string_view path) {
     begin = end + 1;
   }
   return std::nullopt;
-}
-
-ClassTable given_table(const FolderRequest& request) {
-  if (!request.classes.names.empty())
-    return {request.classes.names, request.classes.names_from, request.all_memory_bytes};
-  if (request.classes.from.empty()) return {};
-  return load_class_table(request.classes.from, request.all_memory_bytes);
 }
 
 // "0", "17": as they are counted, so that no two names are one number.
@@ -95,12 +87,11 @@ class StreamClasses {
 
 StreamClasses::StreamClasses(const FolderRequest& request, std::string root)
     : root_(std::move(root)),
-      table_from_(request.classes.names.empty() ? request.classes.from
-                                                : request.classes.names_from),
+      table_from_(request.classes.table_from()),
       has_table_(!table_from_.empty()),
       extends_set_(request.classes.extends_set),
       takes_unknown_(request.takes_unknown_classes),
-      table_(given_table(request)),
+      table_(given_table(request.classes, request.all_memory_bytes).value_or(ClassTable())),
       allowance_(request.all_memory_bytes, root_),
       last_(classes_.end()) {}
 
@@ -231,12 +222,7 @@ class TarStreamSource final : public Source {
 
   [[nodiscard]] std::optional<StreamPoint> point() const override { return members_.point(); }
 
-  void list_ignored(const ReasonSink& sink) override {
-    for_each_ignored([&](std::string_view entry) {
-      const std::size_t path_end = entry.find('\0');
-      sink(entry.substr(0, path_end), entry.substr(path_end + 1));
-    });
-  }
+  void list_ignored(const ReasonSink& sink) override { for_each_ignored(sink); }
 
  private:
   struct Found {
@@ -255,7 +241,7 @@ class TarStreamSource final : public Source {
                                                 : is_flat_ ? 0
                                                            : meet_class(*member);
       if (!is_flat_) classes_.note_file();
-      refuse_too_large(*member);
+      if (member->bytes > most_sample_bytes_) throw too_large(*member);
       totals_->add_file(member->path, member->bytes);
       (void)totals_->end_sample(label);
       ++samples_;
@@ -272,9 +258,13 @@ class TarStreamSource final : public Source {
     const std::string_view name = path.substr(path.rfind('/') + 1);
     if (request_.files.hidden != HiddenPolicy::keep) {
       if (const std::optional<std::string_view> hidden = hidden_part(path)) {
-        if (!is_flat_ && sought_.takes(name) && member.type != TarMember::Type::folder)
-          refuse_hidden_class(*hidden, path);
-        ignore(*hidden, "hidden");
+        // A folder at the top whose name begins with a dot, with a file that would be a sample.
+        const bool is_class = !is_flat_ && hidden->size() < path.size() &&
+                              hidden->find('/') == std::string_view::npos;
+        if (is_class && request_.files.hidden == HiddenPolicy::unset && sought_.takes(name) &&
+            member.type != TarMember::Type::folder)
+          throw SoughtFiles::in_hidden_class(sought_.described(), join_path(root_, *hidden));
+        ignored_.add({*hidden, "hidden"});
         return false;
       }
     }
@@ -286,18 +276,19 @@ class TarStreamSource final : public Source {
     if (member.type == TarMember::Type::symbolic_link)
       throw link_in_stream(join_path(root_, member.path), member.target);
     if (is_of_root && !is_flat_) {
-      ignore(path, "beside the class folders");
+      ignored_.add({path, "beside the class folders"});
       loose_files_ += sought_.takes(name) ? 1 : 0;
       return false;
     }
     if (!is_flat_) meet_class(member);
     if (member.type == TarMember::Type::special) {
-      ignore(path, "not a regular file");
+      ignored_.add({path, "not a regular file"});
       return false;
     }
     note_partner(path, sought_.takes(name));
     if (!sought_.takes(name)) {
-      ignore(path, sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext");
+      ignored_.add(
+          {path, sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext"});
       return false;
     }
     if (member.type == TarMember::Type::hard_link)
@@ -328,49 +319,43 @@ class TarStreamSource final : public Source {
     return classes_.meet(path.substr(0, path.find('/')), place);
   }
 
-  // A folder at the top whose name begins with a dot, with a file that would be a sample.
-  void refuse_hidden_class(std::string_view hidden, std::string_view path) const {
-    const bool is_class = hidden.size() < path.size() && hidden.find('/') == std::string_view::npos;
-    if (request_.files.hidden != HiddenPolicy::unset || !is_class) return;
-    throw SoughtFiles::in_hidden_class(sought_.described(), join_path(root_, hidden));
-  }
-
-  void refuse_too_large(const StreamMember& member) const {
-    if (member.bytes <= most_sample_bytes_) return;
-    throw Error(Code::limit, "{} has {}, but --memory leaves {} for one sample of a stream",
-                sought_.one(), format_counted(member.bytes, "byte", "bytes"), most_sample_bytes_)
+  [[nodiscard]] Error too_large(const StreamMember& member) const {
+    return Error(Code::limit, "{} has {}, but --memory leaves {} for one sample of a stream",
+                 sought_.one(), format_counted(member.bytes, "byte", "bytes"), most_sample_bytes_)
         .at(members_.name(), member.header)
         .for_sample(member.path)
         .hint("pass a larger --memory, or leave it out of the archive");
   }
 
-  void ignore(std::string_view path, std::string_view reason) {
-    std::string entry(path);
-    entry.append(1, '\0').append(reason);
-    if (entry == last_ignored_) return;  // of a hidden folder, which counts once
-    ignored_.add(entry);
-    last_ignored_ = std::move(entry);
-  }
-
+  // Of a hidden folder again and again, which counts once.
   template <class Use>
   void for_each_ignored(Use use) {
     ignored_.rewind();
-    std::string last;
-    while (const std::optional<std::string_view> entry = ignored_.next()) {
-      if (*entry == last) continue;
-      last = *entry;
-      use(last);
+    std::string entry, reason;
+    while (const std::optional<IgnoredEntry> next = ignored_.next()) {
+      if (next->entry == entry && next->reason == reason) continue;
+      entry = next->entry;
+      reason = next->reason;
+      use(entry, reason);
     }
   }
 
   void end() {
     has_ended_ = true;
-    refuse_no_samples();
+    if (samples_ == 0 && loose_files_ > 0) {
+      throw sought_.none_in_classes(loose_files_, root_)
+          .hint("pass --labels FILE (CSV: path,label), or move them into one folder per class");
+    }
+    if (!request_.files.allow_empty) {
+      if (const std::string* name = classes_.first_empty())
+        throw sought_.none_in_class(*name, join_path(root_, *name));
+      if (samples_ == 0) throw sought_.none_in(root_);
+    }
     if (labels_) finish_labels();
     ignored_.finish();
     totals_->give_totals(info_);
     info_.labels = totals_->labels();
-    for_each_ignored([this](std::string_view) { ++info_.ignored; });
+    for_each_ignored([this](std::string_view, std::string_view) { ++info_.ignored; });
     add_notes();
   }
 
@@ -378,24 +363,13 @@ class TarStreamSource final : public Source {
     std::uint64_t unmatched = 0;
     labels_->finish([&](const std::string& key) {
       ++unmatched;
-      ignore(fmt::format("{}: {}", request_.labels.path, key), "a label without file");
+      ignored_.add({fmt::format("{}: {}", request_.labels.path, key), "a label without file"});
     });
     info_.notes = labels_->notes();
     if (unmatched == 0) return;
     info_.notes.push_back(fmt::format("{} of {} without {}: ignored",
                                       format_counted(unmatched, "row", "rows"),
                                       printable(request_.labels.path), sought_.one()));
-  }
-
-  void refuse_no_samples() const {
-    if (samples_ == 0 && loose_files_ > 0) {
-      throw sought_.none_in_classes(loose_files_, root_)
-          .hint("pass --labels FILE (CSV: path,label), or move them into one folder per class");
-    }
-    if (request_.files.allow_empty) return;
-    if (const std::string* name = classes_.first_empty())
-      throw sought_.none_in_class(*name, join_path(root_, *name));
-    if (samples_ == 0) throw sought_.none_in(root_);
   }
 
   void add_notes() {
@@ -430,10 +404,10 @@ class TarStreamSource final : public Source {
   std::string root_;
   StreamClasses classes_;
   std::optional<StreamLabels> labels_;
-  ExternalSorter ignored_;
+  SortedTable<IgnoredEntry> ignored_;
   SourceInfo info_;
   std::optional<SourceTotals> totals_;
-  std::string last_ignored_, group_;
+  std::string group_;
   std::uint64_t others_of_group_ = 0, partners_ = 0;
   bool has_image_in_group_ = false;
   std::uint64_t most_sample_bytes_ = 0, samples_ = 0, loose_files_ = 0;

@@ -125,7 +125,7 @@ std::vector<ArrayColumn> selected(const std::vector<ArrayColumn>& columns,
   return chosen;
 }
 
-void refuse_obstacles(const std::vector<ArrayColumn>& columns) {
+void check_columns(const std::vector<ArrayColumn>& columns) {
   for (const ArrayColumn& column : columns) {
     for (const ArrayFile& array : column.arrays) {
       if (array.obstacle.empty()) continue;
@@ -135,9 +135,6 @@ void refuse_obstacles(const std::vector<ArrayColumn>& columns) {
       throw error;
     }
   }
-}
-
-void check_lengths(const std::vector<ArrayColumn>& columns) {
   for (const ArrayColumn& column : columns) {
     if (column.rows() == columns.front().rows()) continue;
     throw Error(Code::schema, "column '{}' has {} rows, but '{}' has {}", printable(column.name),
@@ -177,8 +174,7 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
   ArrayColumns found;
   for (const Word& word : words) add_word(word, found);
   found.columns = selected(found.columns, fields);
-  refuse_obstacles(found.columns);
-  check_lengths(found.columns);
+  check_columns(found.columns);
   return found;
 }
 

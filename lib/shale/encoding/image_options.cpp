@@ -91,8 +91,21 @@ bool may_write_jpeg(const ImageRule& rule) {
          rule.encode == EncodeAs::jpeg;
 }
 
-void refuse_idle_quality(const ImageRequest& request, const std::string& field,
-                         const ImageRule& rule) {
+// What nothing comes of, or no image could be made as.
+void refuse_idle(const ImageRequest& request, const std::string& field, const ImageRule& rule) {
+  const bool is_raw = rule.encode == EncodeAs::raw;
+  const std::string of_field = field.empty() ? "" : fmt::format(" of '{}'", printable(field));
+  const bool is_resized = rule.resize == Resize::exact && !rule.only_larger;
+  if (is_raw && rule.crop_width == 0 && !is_resized) {
+    throw Error(Code::usage, "--encode raw needs images{} of one size", of_field)
+        .hint(rule.resize == Resize::exact
+                  ? "leave out --only-larger, or add --crop center=WxH"
+                  : "pass --resize exact=WxH, or --resize shorter=N with --crop center=WxH");
+  }
+  if (is_raw && rule.strip_metadata) {
+    throw Error(Code::usage, "--strip-metadata has no effect with --encode raw")
+        .hint("leave it out: pixels have no metadata");
+  }
   const auto quality = request.quality.find(field);
   if (quality == request.quality.end()) return;
   if (rule.is_mask) {
@@ -100,7 +113,7 @@ void refuse_idle_quality(const ImageRequest& request, const std::string& field,
                 printable(field))
         .hint("leave it out; --masks says which fields are masks");
   }
-  if (rule.encode == EncodeAs::png || rule.encode == EncodeAs::raw) {
+  if (rule.encode == EncodeAs::png || is_raw) {
     throw Error(Code::usage, "--quality has no effect with --encode {}", name_of(rule.encode))
         .hint("leave it out, or pass --encode jpeg");
   }
@@ -108,22 +121,6 @@ void refuse_idle_quality(const ImageRequest& request, const std::string& field,
   throw Error(Code::usage,
               "--quality has no effect without --resize, --crop, --apply-rotation or --encode jpeg")
       .hint("images that need no change keep their bytes");
-}
-
-void refuse_unfit_raw(const ImageRule& rule, const std::string& field) {
-  if (rule.encode != EncodeAs::raw) return;
-  const std::string of_field = field.empty() ? "" : fmt::format(" of '{}'", printable(field));
-  const bool is_resized = rule.resize == Resize::exact && !rule.only_larger;
-  if (rule.crop_width == 0 && !is_resized) {
-    throw Error(Code::usage, "--encode raw needs images{} of one size", of_field)
-        .hint(rule.resize == Resize::exact
-                  ? "leave out --only-larger, or add --crop center=WxH"
-                  : "pass --resize exact=WxH, or --resize shorter=N with --crop center=WxH");
-  }
-  if (rule.strip_metadata) {
-    throw Error(Code::usage, "--strip-metadata has no effect with --encode raw")
-        .hint("leave it out: pixels have no metadata");
-  }
 }
 
 }  // namespace
@@ -203,8 +200,7 @@ ImageRule rule_for(const ImageRequest& request, const std::string& field, bool i
     }
     rule.encode = EncodeAs::keep;
   }
-  refuse_unfit_raw(rule, field);
-  refuse_idle_quality(request, field, rule);
+  refuse_idle(request, field, rule);
   // So that no manifest records a quality that shaped nothing.
   if (!may_write_jpeg(rule)) rule.quality = ImageRule{}.quality;
   if (field.empty() && rule.changes_nothing()) {

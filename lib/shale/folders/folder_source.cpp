@@ -18,7 +18,6 @@
 #include "shale/folders/pending_file.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/folders/stored_listing.hpp"
-#include "shale/io/external_sorter.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/labels/class_table.hpp"
@@ -124,10 +123,8 @@ class FolderList final : public InputList {
   void list_ignored(const ReasonSink& sink) override {
     if (listing_) return listing_->for_each_ignored(sink);
     ignored_.rewind();
-    while (const std::optional<std::string_view> entry = ignored_.next()) {
-      const std::size_t path_end = entry->find('\0');
-      sink(entry->substr(0, path_end), entry->substr(path_end + 1));
-    }
+    while (const std::optional<IgnoredEntry> next = ignored_.next())
+      sink(next->entry, next->reason);
   }
 
  private:
@@ -222,7 +219,7 @@ class FolderList final : public InputList {
 
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
     ++info_.ignored;
-    ignored_.add(join_path(folder, name).append(1, '\0').append(reason));
+    ignored_.add({join_path(folder, name), reason});
   }
 
   // One image of class rank `rank`, in `folder` relative to the root.
@@ -368,8 +365,10 @@ class FolderList final : public InputList {
     }
     for (const PairField& field : pair_fields_of(info_.pairs))
       fields.push_back({.name = field.name, .kind = field.kind});
-    refuse_equal_fields(fields, metadata_fields_, request_.root);
-    fields.insert(fields.end(), metadata_fields_.begin(), metadata_fields_.end());
+    for (const Field& field : metadata_fields_) {
+      if (info_.schema.find(field.name)) throw is_field_already(field, request_.root);
+      fields.push_back(field);
+    }
   }
 
   [[nodiscard]] WalkOptions walk_options() const {
@@ -421,7 +420,10 @@ class FolderList final : public InputList {
       }
     }
     if (classes.empty() && loose_files_ > 0 && (metadata_ || pairs_)) return list_flat_files();
-    refuse_what_is_no_image_folder(classes);
+    if (classes.empty() && loose_files_ > 0) throw no_class_folders();
+    if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);
+    if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
+      throw holds_splits(request_.root, classes, tree_->archive() != nullptr);
     for (std::string& note : notes_on_classes(classes)) info_.notes.push_back(std::move(note));
     const ClassTable table = table_with(classes, request_.root);
     info_.classes = table.names();
@@ -449,11 +451,9 @@ class FolderList final : public InputList {
   [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
                                       const std::string& where) const {
     const std::uint64_t memory_bytes = request_.all_memory_bytes;
-    if (!request_.classes.names.empty())
-      return {request_.classes.names, request_.classes.names_from, memory_bytes};
-    if (request_.classes.from.empty()) return {classes, where, memory_bytes};
-    ClassTable given = load_class_table(request_.classes.from, memory_bytes);
-    return request_.classes.adds ? given.extended(classes, where, memory_bytes) : given;
+    std::optional<ClassTable> given = given_table(request_.classes, memory_bytes);
+    if (!given) return {classes, where, memory_bytes};
+    return request_.classes.adds ? given->extended(classes, where, memory_bytes) : *given;
   }
 
   void refuse_hidden_images(const std::string& name) {
@@ -466,13 +466,6 @@ class FolderList final : public InputList {
                 });
     if (files == 0) return;
     throw SoughtFiles::in_hidden_class(sought_.counted(files), join_path(request_.root, name));
-  }
-
-  void refuse_what_is_no_image_folder(const std::vector<std::string>& classes) {
-    if (classes.empty() && loose_files_ > 0) throw no_class_folders();
-    if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);
-    if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
-      throw holds_splits(request_.root, classes, tree_->archive() != nullptr);
   }
 
   [[nodiscard]] Error no_class_folders() const {
@@ -489,8 +482,7 @@ class FolderList final : public InputList {
 
   // Files without classes, and without labels: others belong to them, or it will be refused.
   void list_flat_files() {
-    ignored_ = ExternalSorter(request_.scratch_folder,
-                              std::max(kLeastSortMemory, request_.memory_bytes / 8));
+    ignored_ = {request_.scratch_folder, std::max(kLeastSortMemory, request_.memory_bytes / 8)};
     info_.ignored = 0;
     has_labels_ = false;
     list_unlabelled_files();
@@ -557,7 +549,7 @@ class FolderList final : public InputList {
   SoughtFiles sought_;
   SourceInfo info_;
   std::optional<SortedTable<FolderRow>> files_;  // until close()
-  ExternalSorter ignored_;
+  SortedTable<IgnoredEntry> ignored_;
   std::optional<ListingReader> listing_;  // instead of both
   std::optional<FilePairs> pairs_;        // beside files_, in their order
   std::optional<MetadataRows> metadata_;  // beside files_, in their order

@@ -109,6 +109,7 @@ class FramesList final : public InputList {
       videos_->add(position++, video);
       video.clear();
     };
+    const std::uint64_t most_frames = request_.all_memory_bytes / 4 / kBytesPerFrame;
     while (std::optional<PendingSample> file = files_->next(1)) {
       request_.stop_if_asked();
       const std::string_view folder = folder_of(file->key);
@@ -122,7 +123,11 @@ class FramesList final : public InputList {
                        .modified_ns = file->files.front().modified_ns,
                        .label = file->cells[1].integer,
                        .offset = file->files.front().offset});
-      refuse_too_many(key, video);
+      if (video.size() <= most_frames) continue;
+      throw Error(Code::limit, "video has more than {} frames, which --memory has room for",
+                  most_frames)
+          .at(join_path(request_.root, key))
+          .hint("raise --memory, or divide the video");
     }
     end_video();
     videos_->finish();
@@ -145,14 +150,6 @@ class FramesList final : public InputList {
         .hint(
             "with --group frames each video has a folder of its own, ROOT/<class>/<video>/: move "
             "the image, or leave out the option");
-  }
-
-  void refuse_too_many(const std::string& key, const ListedSample& video) const {
-    const std::uint64_t most = request_.all_memory_bytes / 4 / kBytesPerFrame;
-    if (video.size() <= most) return;
-    throw Error(Code::limit, "video has more than {} frames, which --memory has room for", most)
-        .at(join_path(request_.root, key))
-        .hint("raise --memory, or divide the video");
   }
 
   void note_gap(const std::string& key, const ListedSample& video) {

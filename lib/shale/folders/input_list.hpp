@@ -49,6 +49,12 @@ class SourceTotals {
 /// A sample as the list of an input has it: its file, with partners and row, or its frames.
 using ListedSample = std::vector<ListedFile>;
 
+/// What is passed over, and why.
+struct IgnoredEntry {
+  std::string_view entry, reason;
+  static auto columns(auto& row) { return std::tie(row.entry, row.reason); }
+};
+
 /// A file of a sample that has a position.
 struct PlacedFile {
   std::uint64_t position = 0;

@@ -20,18 +20,6 @@ Error other_count(const LabelJoin& join, std::uint64_t files) {
       .hint("ground truth is for all files in sorted order: restore those that are missing");
 }
 
-// ILSVRC's images have their numbers in their names: row i is of the image with number i.
-void refuse_other_number(const LabelJoin& join, const FoundFiles::File& found) {
-  const std::optional<std::uint64_t> named = number_in_name(found.file.name);
-  if (!named || *named == found.number + 1) return;
-  throw Error(Code::bad_content, "is the {} number {} in sorted order, but its name has {}",
-              join.sought.one(), found.number + 1, *named)
-      .at(join_path(join.request.root, join_path(found.file.directory, found.file.name)))
-      .hint(
-          "ground truth is for all files in sorted order: restore those that are missing, or write "
-          "path,label instead");
-}
-
 // A number beside a table of names: it must be one of the table's, and not the name of another.
 Error wrong_number(const LabelJoin& join, const LabelList::Row& row) {
   const ClassTable& table = *join.table;
@@ -199,7 +187,16 @@ void join_labels(FoundFiles& found, const LabelJoin& join) {
   const bool is_positional = join.labels.match() == KeyMatch::position;
   if (is_positional && join.labels.rows() != found.count()) throw other_count(join, found.count());
   RowWalk(found, join, [&](const FoundFiles::File& next, const LabelList::Row* row) {
-    if (row != nullptr && is_positional) refuse_other_number(join, next);
+    // ILSVRC's images have their numbers in their names: row i is of the image with number i.
+    const std::optional<std::uint64_t> named = number_in_name(next.file.name);
+    if (row != nullptr && is_positional && named && *named != next.number + 1) {
+      throw Error(Code::bad_content, "is the {} number {} in sorted order, but its name has {}",
+                  join.sought.one(), next.number + 1, *named)
+          .at(join_path(join.request.root, join_path(next.file.directory, next.file.name)))
+          .hint(
+              "ground truth is for all files in sorted order: restore those that are missing, or "
+              "write path,label instead");
+    }
     join.add(next.file, row == nullptr ? std::nullopt : std::optional(label_of_row(join, *row)));
   }).run(join.unmatched);
 }
@@ -216,10 +213,7 @@ std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join
 }
 
 Error unknown_class(const FolderRequest& request, std::string_view name, std::string_view where) {
-  return not_in_class_table(
-      name, where,
-      request.classes.names.empty() ? request.classes.from : request.classes.names_from,
-      request.classes.extends_set);
+  return not_in_class_table(name, where, request.classes.table_from(), request.classes.extends_set);
 }
 
 }  // namespace shale

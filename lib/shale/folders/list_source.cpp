@@ -14,9 +14,9 @@
 #include "shale/base/size_text.hpp"
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/io/external_sorter.hpp"
 #include "shale/io/input_stream.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_rows.hpp"
@@ -169,18 +169,12 @@ class FileList final : public InputList {
 
   void list_ignored(const ReasonSink& sink) override {
     ignored_.rewind();
-    while (const std::optional<std::string_view> entry = ignored_.next())
-      sink(*entry, "not a suffix of --ext");
+    while (const std::optional<IgnoredEntry> next = ignored_.next())
+      sink(next->entry, next->reason);
   }
 
  private:
   [[nodiscard]] bool has_labels() const { return labelled_ > 0; }
-  [[nodiscard]] bool has_given_table() const {
-    return !request_.classes.from.empty() || !request_.classes.names.empty();
-  }
-  [[nodiscard]] const std::string& table_from() const {
-    return request_.classes.names.empty() ? request_.classes.from : request_.classes.names_from;
-  }
 
   void read_list() {
     SortedTable<ListPath> paths(request_.scratch_folder, request_.memory_bytes / 4);
@@ -189,14 +183,19 @@ class FileList final : public InputList {
       paths.add({std::string(line.path), line.number});
       if (!sought_.are_images() && !sought_.takes(line.path)) {
         ++info_.ignored;
-        return ignored_.add(line.path);
+        return ignored_.add({line.path, "not a suffix of --ext"});
       }
       add(line);
     });
     lines_->finish();
     ignored_.finish();
     paths.finish();
-    refuse_twice(paths);
+    paths.for_each_repeated(&ListPath::path, [&](const ListPath& one, const ListPath& other) {
+      throw Error(Code::bad_content, "lines {} and {} name the same file, '{}'", one.line,
+                  other.line, printable(other.path))
+          .at(name_)
+          .hint("remove one of the two lines");
+    });
     if (lines_->count() > 0 || request_.files.allow_empty) return;
     throw Error(Code::bad_content, "lists no {}", sought_.described())
         .at(name_)
@@ -238,33 +237,18 @@ class FileList final : public InputList {
     kinds_.note(line.number, line.label);
     // All integers may turn out to be names behind a name, with a class table: it is given then.
     const bool is_number = parse_integer_label(line.label) && !request_.may_mix_labels;
-    if (is_number || has_given_table()) return;
+    if (is_number || request_.classes.is_given()) return;
     if (names_.insert(std::string(line.label)).second) allowance_.take(line.label);
-  }
-
-  // Lines of one path lie beside each other.
-  void refuse_twice(SortedTable<ListPath>& paths) const {
-    ListPath previous;
-    while (std::optional<ListPath> next = paths.next()) {
-      request_.stop_if_asked();
-      if (next->path == previous.path) {
-        throw Error(Code::bad_content, "lines {} and {} name the same file, '{}'", previous.line,
-                    next->line, printable(next->path))
-            .at(name_)
-            .hint("remove one of the two lines");
-      }
-      previous = std::move(*next);
-    }
   }
 
   void choose_labels() {
     if (!has_labels()) {
-      if (!has_given_table() || lines_->count() == 0) return;
+      if (!request_.classes.is_given() || lines_->count() == 0) return;
       throw Error(Code::bad_content, "has no labels, but --classes-from is given")
           .at(name_)
           .hint("write path<TAB>label in every line, or leave out the option");
     }
-    const bool has_table = has_given_table();
+    const bool has_table = request_.classes.is_given();
     if (!has_table && !request_.may_mix_labels) kinds_.refuse_mixed(name_, "line");
     if (request_.files.refuses_incomplete && unlabelled_line_ > 0) {
       throw Error(Code::bad_content, "line {} has no label, but others have", unlabelled_line_)
@@ -274,10 +258,8 @@ class FileList final : public InputList {
     if (!has_table && kinds_.are_numbers()) return;
     const std::vector<std::string> names(names_.begin(), names_.end());
     names_.clear();
-    table_ = !request_.classes.names.empty()
-                 ? ClassTable(request_.classes.names, table_from(), request_.all_memory_bytes)
-             : has_table ? load_class_table(request_.classes.from, request_.all_memory_bytes)
-                         : ClassTable(names, name_, request_.all_memory_bytes);
+    table_ = given_table(request_.classes, request_.all_memory_bytes);
+    if (!has_table) table_.emplace(names, name_, request_.all_memory_bytes);
     if (has_table && request_.classes.adds) add_classes();
     info_.classes = table_->names();
   }
@@ -302,12 +284,12 @@ class FileList final : public InputList {
       throw Error(Code::bad_content, "line {}: label {} is not one of the class table's {}",
                   line.line, number, format_counted(table_->names().size(), "label", "labels"))
           .at(name_)
-          .because("the class table comes from " + table_from())
+          .because("the class table comes from " + request_.classes.table_from())
           .hint("write class names instead of numbers, or only numbers of its classes");
     }
     if (const std::optional<std::int64_t> label = table_->label_of(line.label)) return *label;
-    throw not_in_class_table(line.label, fmt::format("{}: line {}", name_, line.line), table_from(),
-                             request_.classes.extends_set);
+    throw not_in_class_table(line.label, fmt::format("{}: line {}", name_, line.line),
+                             request_.classes.table_from(), request_.classes.extends_set);
   }
 
   std::string path_;
@@ -316,7 +298,7 @@ class FileList final : public InputList {
   SoughtFiles sought_;
   SourceInfo info_;
   std::optional<SortedTable<ListRow>> lines_;  // until close()
-  ExternalSorter ignored_;
+  SortedTable<IgnoredEntry> ignored_;
   LabelKinds kinds_;
   std::set<std::string> names_;
   ClassAllowance allowance_{request_.all_memory_bytes, name_};

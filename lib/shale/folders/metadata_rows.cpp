@@ -483,17 +483,13 @@ MetadataRows::Request metadata_request(const FolderRequest& request,
           .stop_if_asked = request.stop_if_asked};
 }
 
-void refuse_equal_fields(const std::vector<Field>& there, const std::vector<Field>& metadata,
-                         const std::string& root) {
-  for (const Field& field : metadata) {
-    if (std::ranges::find(there, field.name, &Field::name) == there.end()) continue;
-    throw Error(Code::bad_content,
-                "a column of its metadata and the files beside the images both become the field "
-                "'{}'",
-                printable(field.name))
-        .at(root)
-        .hint("rename the column, or the files");
-  }
+Error is_field_already(const Field& column, const std::string& root) {
+  return Error(Code::bad_content,
+               "a column of its metadata and the files beside the images both become the field "
+               "'{}'",
+               printable(column.name))
+      .at(root)
+      .hint("rename the column, or the files");
 }
 
 std::string text_of_fields(const std::vector<Field>& fields) {

@@ -178,10 +178,8 @@ void take_metadata_row(std::string_view row, const std::vector<Field>& fields,
 [[nodiscard]] MetadataRows::Request metadata_request(const FolderRequest& request,
                                                      const std::string& sample_field);
 
-/// Errors: Code::bad_content for a column that becomes one of these fields, which are there
-/// already.
-void refuse_equal_fields(const std::vector<Field>& there, const std::vector<Field>& metadata,
-                         const std::string& root);
+/// The error for a column that becomes a field which is there already.
+[[nodiscard]] Error is_field_already(const Field& column, const std::string& root);
 
 /// What tells fields from others: empty for none.
 [[nodiscard]] std::string text_of_fields(const std::vector<Field>& fields);

@@ -145,6 +145,17 @@ class SortedTable {
     return std::move(row_);
   }
 
+  /// Calls use(row before, row) for each row, from the next one on, that has the same in `column`
+  /// as the one before, beside which it lies. A row without views only.
+  template <class Column, class Use>
+  void for_each_repeated(Column Row::*column, Use use) {
+    std::optional<Row> before;
+    while (std::optional<Row> next = this->next()) {
+      if (before && (*before).*column == (*next).*column) use(*before, *next);
+      before = std::move(next);
+    }
+  }
+
   /// Steps to the first row that has no less in its first column: what joins two tables.
   template <class Column>
   void pass_below(Column Row::*first_column, const Column& least) {

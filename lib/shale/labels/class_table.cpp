@@ -122,6 +122,12 @@ ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes)
   return {std::move(names), path, memory_bytes};
 }
 
+std::optional<ClassTable> given_table(const ClassRequest& classes, std::uint64_t memory_bytes) {
+  if (!classes.names.empty()) return ClassTable(classes.names, classes.names_from, memory_bytes);
+  if (classes.from.empty()) return std::nullopt;
+  return load_class_table(classes.from, memory_bytes);
+}
+
 Hash128 hash_of_classes(const std::vector<std::string>& classes) {
   Hasher128 hasher;
   for (const std::string& name : classes) {

@@ -34,6 +34,7 @@ struct ClassRequest {
   bool extends_set = false;  ///< `from` is the dataset that the samples come behind
   bool adds = false;         ///< those that `from` lacks come behind it, by name
 
+  [[nodiscard]] bool is_given() const { return !table_from().empty(); }
   [[nodiscard]] const std::string& table_from() const { return names.empty() ? from : names_from; }
 };
 
@@ -62,6 +63,10 @@ class ClassTable {
 /// Errors: Code::not_found; Code::bad_content for a file without names or with an empty line
 /// between them, or a dataset without classes; Code::limit.
 [[nodiscard]] ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes);
+
+/// The table that is given, if one is. Errors: same as load_class_table and ClassTable.
+[[nodiscard]] std::optional<ClassTable> given_table(const ClassRequest& classes,
+                                                    std::uint64_t memory_bytes);
 
 /// xxh3-128 of the names in order, each behind its length, u64.
 [[nodiscard]] Hash128 hash_of_classes(const std::vector<std::string>& classes);

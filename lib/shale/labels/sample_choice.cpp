@@ -135,9 +135,7 @@ class RowResolver {
         rows.add({numbers[i], first + i});
       }
     });
-    rows.finish();
-    refuse_equal_rows(rows, path, "entries");
-    return rows;
+    return each_once(std::move(rows), path, "entries");
   }
 
  private:
@@ -151,22 +149,17 @@ class RowResolver {
                           samples_);
       rows.add({*row, line});
     });
-    rows.finish();
-    refuse_equal_rows(rows, lines.path(), "lines");
-    return rows;
+    return each_once(std::move(rows), lines.path(), "lines");
   }
 
-  static void refuse_equal_rows(ListedRows& rows, const std::string& path,
-                                std::string_view places) {
-    std::optional<ListedRow> previous;
-    while (const std::optional<ListedRow> next = rows.next()) {
-      if (previous && next->row == previous->row) {
-        throw listed_twice(path, fmt::format("row {}", next->row),
-                           fmt::format("in {} {} and {}", places, previous->place, next->place));
-      }
-      previous = next;
-    }
+  static ListedRows each_once(ListedRows rows, const std::string& path, std::string_view places) {
+    rows.finish();
+    rows.for_each_repeated(&ListedRow::row, [&](const ListedRow& one, const ListedRow& other) {
+      throw listed_twice(path, fmt::format("row {}", other.row),
+                         fmt::format("in {} {} and {}", places, one.place, other.place));
+    });
     rows.rewind();
+    return rows;
   }
 
   // Both lists are sorted by the hashes of keys.

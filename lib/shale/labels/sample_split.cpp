@@ -228,7 +228,14 @@ void SampleSplit::resolve_lists() {
   sort_wanted(wanted);
   join(wanted, found);
   take_found(found);
-  refuse_listed_twice();
+  listed_.for_each_repeated(&SplitLine::row, [&](const SplitLine& one, const SplitLine& other) {
+    const std::string& file = request_.parts[other.part].file;
+    throw listed_twice(file, "the key '" + printable(key_of(other.row)) + "'",
+                       one.part == other.part
+                           ? fmt::format("in lines {} and {}", one.line, other.line)
+                           : fmt::format("in line {}, and in line {} of {}", other.line, one.line,
+                                         printable(request_.parts[one.part].file)));
+  });
 }
 
 void SampleSplit::sort_wanted(SortedTable<WantedKey>& wanted) const {
@@ -292,22 +299,6 @@ void SampleSplit::take_found(SortedTable<FoundKey>& found) {
             "and a number behind it are passed over");
   }
   listed_.finish();
-}
-
-void SampleSplit::refuse_listed_twice() {
-  std::optional<SplitLine> previous;
-  while (const std::optional<SplitLine> next = listed_.next()) {
-    if (previous && previous->row == next->row) {
-      const std::string what = "the key '" + printable(key_of(next->row)) + "'";
-      throw listed_twice(
-          request_.parts[next->part].file, what,
-          previous->part == next->part
-              ? fmt::format("in lines {} and {}", previous->line, next->line)
-              : fmt::format("in line {}, and in line {} of {}", next->line, previous->line,
-                            printable(request_.parts[previous->part].file)));
-    }
-    previous = next;
-  }
 }
 
 std::string SampleSplit::key_of(std::uint64_t row) {

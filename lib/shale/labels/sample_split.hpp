@@ -106,7 +106,6 @@ class SampleSplit {
   void sort_wanted(SortedTable<WantedKey>& wanted) const;
   void join(SortedTable<WantedKey>& wanted, SortedTable<FoundKey>& found);
   void take_found(SortedTable<FoundKey>& found);
-  void refuse_listed_twice();
   [[nodiscard]] std::size_t part_by_share(OfClass& of_class, std::int64_t label) const;
   [[nodiscard]] std::size_t part_by_list(std::uint64_t row);
   [[nodiscard]] std::string key_of(std::uint64_t row);

@@ -331,15 +331,11 @@ void refuse_equal_keys(const OpenedDataset& dataset, const std::string& scratch_
       hashes.add({read_big_endian(as_text(bytes_of(index.row(row).key_hash))), row});
     }
     hashes.finish();
-    std::optional<HashOfRow> previous;
-    while (const std::optional<HashOfRow> next = hashes.next()) {
-      if (previous && next->hash == previous->hash) {
-        stop_if_asked();
-        const std::string key = key_at(shard, index, next->row);
-        if (key == key_at(shard, index, previous->row)) throw key_is_not_unique(key);
-      }
-      previous = next;
-    }
+    hashes.for_each_repeated(&HashOfRow::hash, [&](const HashOfRow& one, const HashOfRow& other) {
+      stop_if_asked();
+      const std::string key = key_at(shard, index, other.row);
+      if (key == key_at(shard, index, one.row)) throw key_is_not_unique(key);
+    });
   }
 }
 

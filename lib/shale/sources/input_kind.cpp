@@ -95,22 +95,16 @@ void use_shared_listing(FolderRequest& folder, const std::string& listing) {
   folder.files.listing.written.clear();
 }
 
-void refuse_options_of_frames(const InputRequest& request) {
-  if (!request.files.groups_frames) return;
-  if (!request.files.suffixes.empty()) {
-    throw Error(Code::usage, "--group frames takes images, and --ext takes other files")
-        .at(request.inputs.front())
-        .hint("leave out one of the two");
-  }
-  if (request.files.pairs.is_given) {
-    throw Error(Code::usage, "--group and --pairs exclude each other: frames have no partners")
-        .at(request.inputs.front())
-        .hint("leave out one of the two");
-  }
-}
-
 OpenedInput open_files(const InputRequest& request, FolderRequest folder) {
-  refuse_options_of_frames(request);
+  const FileRequest& files = request.files;
+  if (files.groups_frames && (!files.suffixes.empty() || files.pairs.is_given)) {
+    throw Error(Code::usage, "{}",
+                files.suffixes.empty()
+                    ? "--group and --pairs exclude each other: frames have no partners"
+                    : "--group frames takes images, and --ext takes other files")
+        .at(request.inputs.front())
+        .hint("leave out one of the two");
+  }
   if (!request.files.listing.shared.empty())
     use_shared_listing(folder, request.files.listing.shared);
   return orderable(request.files.groups_frames ? open_frames(folder) : open_folder(folder));

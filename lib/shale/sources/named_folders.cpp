@@ -33,7 +33,7 @@ bool names_folder(const NamedFolder& word) {
   return (facts && S_ISDIR(facts->st_mode)) || archive_of_path(word.root);
 }
 
-void refuse_odd_folder(const NamedFolder& folder) {
+void refuse_odd(const NamedFolder& folder) {
   const Place place = look_at(folder.root);
   if (archive_of_path(folder.root)) {
     throw Error(Code::unsupported, "is a tar archive, and only folders can be joined by name")
@@ -41,13 +41,11 @@ void refuse_odd_folder(const NamedFolder& folder) {
         .hint("unpack it, and name its folder");
   }
   if (place == Place::unfinished) throw unfinished(folder.root);
-  if (place != Place::dataset && !file_of_path(folder.root)) return;
-  throw Error(Code::unsupported, "is a dataset, and only folders of files can be joined by name")
-      .at(folder.root)
-      .hint("pass what it was made from");
-}
-
-void refuse_odd_name(const NamedFolder& folder) {
+  if (place == Place::dataset || file_of_path(folder.root)) {
+    throw Error(Code::unsupported, "is a dataset, and only folders of files can be joined by name")
+        .at(folder.root)
+        .hint("pass what it was made from");
+  }
   const auto refuse = [&](std::string_view why) {
     throw Error(Code::usage, "no field can be called '{}': {}", printable(folder.field), why)
         .at(folder.root)
@@ -78,8 +76,7 @@ std::vector<NamedFolder> find_named_folders(const std::vector<std::string>& word
           .at(folder.root)
           .hint("give each folder a name: image=photos mask=masks");
     }
-    refuse_odd_folder(folder);
-    refuse_odd_name(folder);
+    refuse_odd(folder);
     if (!names.insert(folder.field).second) {
       throw Error(Code::usage, "the name '{}' is given to two folders", printable(folder.field))
           .at(folder.root)

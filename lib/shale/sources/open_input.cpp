@@ -90,18 +90,6 @@ Error not_an_input(const InputRequest& request) {
   }
 }
 
-// An option that means nothing for the input is refused, not ignored.
-void refuse_options_of_others(const InputKind& kind, const InputRequest& request) {
-  if (request.order.draw && !kind.may_be_rows)
-    throw request.inputs.size() == 1 ? rows_differ(request.inputs.front()) : not_an_input(request);
-  std::uint32_t bit = 1;
-  for (const InputOption& option : input_options()) {
-    if ((kind.takes & bit) == 0 && option.is_given(request))
-      throw kind.refusal(request, option.name);
-    bit <<= 1U;
-  }
-}
-
 OpenedInput open_as_it_is(const InputRequest& request, const std::string& scratch_folder,
                           const Events& events) {
   SoughtInput input{.request = request, .scratch_folder = scratch_folder, .events = events};
@@ -115,7 +103,15 @@ OpenedInput open_as_it_is(const InputRequest& request, const std::string& scratc
     if (surest.certainty == Certainty::certain) break;
   }
   if (kind == nullptr) throw not_an_input(request);
-  refuse_options_of_others(*kind, request);
+  if (request.order.draw && !kind->may_be_rows)
+    throw request.inputs.size() == 1 ? rows_differ(request.inputs.front()) : not_an_input(request);
+  // An option that means nothing for the input is refused, not ignored.
+  std::uint32_t bit = 1;
+  for (const InputOption& option : input_options()) {
+    if ((kind->takes & bit) == 0 && option.is_given(request))
+      throw kind->refusal(request, option.name);
+    bit <<= 1U;
+  }
   return surest.open(input);
 }
 

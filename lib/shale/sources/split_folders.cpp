@@ -1,6 +1,7 @@
 #include "shale/sources/split_folders.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "shale/archives/archive_tree.hpp"
@@ -61,42 +62,31 @@ std::vector<std::string> classes_in(FileTree& tree, const std::string& folder,
   return folders_in(tree, folder, hidden, [](const std::string&) {});
 }
 
-// One of the splits has classes that the table lacks: said before anything is written.
-void refuse_unknown_classes(FileTree& tree, const InputRequest& request, SplitFolders& splits,
-                            const ClassTable& table, const std::string& table_from) {
-  for (const std::string& name : splits.names) {
-    const std::string folder = join_path(request.inputs.front(), name);
-    const std::vector<std::string> classes = classes_in(tree, name, request.files.hidden);
-    if (classes.empty()) splits.without_classes.push_back(name);
-    for (const std::string& one : classes) {
-      if (table.label_of(one)) continue;
-      throw not_in_class_table(one, join_path(folder, one), table_from, false);
-    }
-  }
-}
-
+// Errors: Code::bad_content where one of the splits has classes that the table lacks: said before
+// anything is written.
 void find_classes(FileTree& tree, const InputRequest& request, SplitFolders& splits) {
   const std::string& root = request.inputs.front();
-  if (!request.classes.from.empty()) {
-    return refuse_unknown_classes(tree, request, splits,
-                                  load_class_table(request.classes.from, request.memory_bytes),
-                                  request.classes.from);
-  }
+  const bool is_given = !request.classes.from.empty();
   const bool has_train = splits.names.front() == kTrain;
-  splits.classes_from = has_train ? join_path(root, kTrain) : root;
-  if (has_train) {
-    splits.classes = classes_in(tree, std::string(kTrain), request.files.hidden);
-  } else {
-    std::set<std::string> all;
-    for (const std::string& name : splits.names) {
-      for (std::string& one : classes_in(tree, name, request.files.hidden))
-        all.insert(std::move(one));
-    }
-    splits.classes.assign(all.begin(), all.end());
+  std::map<std::string, std::vector<std::string>> classes;
+  std::set<std::string> all;
+  for (const std::string& name : splits.names) {
+    std::vector<std::string>& found = classes[name] = classes_in(tree, name, request.files.hidden);
+    if (found.empty()) splits.without_classes.push_back(name);
+    all.insert(found.begin(), found.end());
   }
-  refuse_unknown_classes(tree, request, splits,
-                         ClassTable(splits.classes, splits.classes_from, request.memory_bytes),
-                         splits.classes_from);
+  if (!is_given && has_train) splits.classes = classes[std::string(kTrain)];
+  if (!is_given && !has_train) splits.classes.assign(all.begin(), all.end());
+  if (!is_given) splits.classes_from = has_train ? join_path(root, kTrain) : root;
+  const std::string& from = is_given ? request.classes.from : splits.classes_from;
+  const ClassTable table = is_given ? load_class_table(from, request.memory_bytes)
+                                    : ClassTable(splits.classes, from, request.memory_bytes);
+  for (const std::string& name : splits.names) {
+    for (const std::string& one : classes[name]) {
+      if (!table.label_of(one))
+        throw not_in_class_table(one, join_path(join_path(root, name), one), from, false);
+    }
+  }
 }
 
 // True if the splits are datasets of shale's, which have their labels.
