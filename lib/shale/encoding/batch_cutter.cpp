@@ -125,6 +125,8 @@ bool BatchCutter::lease_for(Batch& batch) {
     batch.buffer = std::move(buffers_.back());
     buffers_.pop_back();
   }
+  // As large as any other, so that each does for all: one that grows has to be filled anew.
+  if (!is_large(batch)) batch.buffer.require(batch_bytes_);
   return true;
 }
 
