@@ -14,8 +14,6 @@
 #include "shale/folders/label_join.hpp"
 #include "shale/folders/listing_facts.hpp"
 #include "shale/folders/metadata_rows.hpp"
-#include "shale/folders/odd_classes.hpp"
-#include "shale/folders/pending_file.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/io/file_stamp.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/io/write_fully.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_rows.hpp"
 #include "shale/manifest/csv.hpp"
@@ -307,6 +309,28 @@ class FileList final : public InputList {
 };
 
 }  // namespace
+
+bool StdinCopy::is_whole() const {
+  const std::scoped_lock lock(mutex_);
+  return is_whole_;
+}
+
+void StdinCopy::keep(InputStream& input, const std::string& folder) {
+  const std::scoped_lock lock(mutex_);
+  file_.emplace(folder);
+  std::vector<std::byte> buffer(1 << 16);
+  std::uint64_t offset = 0;
+  while (const std::uint64_t count = input.read(buffer)) {
+    write_fully(file_->descriptor(), Bytes(buffer).first(count), offset, file_->path());
+    offset += count;
+  }
+  is_whole_ = true;
+}
+
+std::string StdinCopy::path() const {
+  const std::scoped_lock lock(mutex_);
+  return file_->link();
+}
 
 void read_listed_files(const std::string& path, const std::string& name,
                        const std::function<void()>& stop_if_asked,

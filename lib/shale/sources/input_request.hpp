@@ -8,7 +8,7 @@
 
 #include "shale/encoding/image_options.hpp"
 #include "shale/folders/folder_source.hpp"
-#include "shale/folders/stdin_copy.hpp"
+#include "shale/folders/list_source.hpp"
 #include "shale/format/options.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/sampling/make_draw.hpp"

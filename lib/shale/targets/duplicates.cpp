@@ -9,7 +9,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
-#include "shale/encoding/image_hash.hpp"
+#include "shale/encoding/encode_batch.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"

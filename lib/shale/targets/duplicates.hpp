@@ -40,8 +40,8 @@ struct FoundDuplicates {
 
 /// Looks for samples whose image (the value of the first field that holds any) is the same, byte
 /// for byte, as that of an earlier sample: by the lengths and checksums in the index, and by hashes
-/// of 128 bits (image_hash.hpp) where both are equal. Only what search.written does not know is
-/// read. `manifest` has a field_of_duplicates. Errors: Code::damaged, Code::io; what `events`
+/// of 128 bits (encoding/encode_batch) where both are equal. Only what search.written does not know
+/// is read. `manifest` has a field_of_duplicates. Errors: Code::damaged, Code::io; what `events`
 /// throws to stop.
 [[nodiscard]] FoundDuplicates find_duplicates(const Manifest& manifest,
                                               const DuplicateSearch& search, const Events& events);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "shale/folders/stdin_copy.hpp"
+#include "shale/folders/list_source.hpp"
 #include "shale/verify.hpp"
 
 namespace shale {

@@ -4,6 +4,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/folders/sought_files.hpp"
+#include "shale/manifest/naming.hpp"
 
 #include "tests/support/temp_dir.hpp"
 
@@ -55,6 +56,18 @@ TEST_CASE("sought files: a suffix that no file can have is refused by name") {
     CAPTURE(text);
     CHECK(error_of([&] { (void)suffixes_option(text); }).code() == Code::usage);
   }
+}
+
+TEST_CASE("odd classes: folders named like splits, or like images and annotations, are told of") {
+  CHECK(notes_on_classes({"cats", "dogs", "train"}).empty());
+  CHECK(notes_on_classes({"cats", "train2017", "val2017"}).size() == 1);
+  CHECK(notes_on_classes({"images", "masks"}).size() == 1);
+  CHECK(notes_on_classes({"images", "pictures"}).empty());
+}
+
+TEST_CASE("odd classes: names of splits are known") {
+  CHECK(is_split_name("val"));
+  CHECK_FALSE(is_split_name("cats"));
 }
 
 }  // namespace
