@@ -174,12 +174,10 @@ const Format hdf5_format = {
     .scan = scan_hdf5_shard,
     .split_scan = split_hdf5_scan,
     .scan_by_library = scan_hdf5_by_library,
-    .walk_list = nullptr,
     .split_list = nullptr,  // elements have no framing
     .takes_unread =
         [](const OptionSet& options) { return options.text(kLayoutOption) == kFlatLayout; },
     .layouts = kWrittenLayouts,
-    .write_native_index = nullptr,
     .reader = kHdf5Reader,
 };
 

@@ -262,7 +262,6 @@ const Format lmdb_format = {
     .takes_unread =
         [](const OptionSet& options) { return options.text(kLayoutOption) == kOwnLayout; },
     .layouts = kLmdbLayouts,
-    .write_native_index = nullptr,
     .reader = kLmdbReader,
 };
 

@@ -8,7 +8,6 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/format/finding_draft.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
@@ -18,35 +17,19 @@
 namespace shale {
 namespace {
 
-class ForeignRecordScanner {
+class ForeignRecordScanner : private FrameScanner {
  public:
   ForeignRecordScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
-      : file_(input.files[0]),
-        schema_(input.schema),
-        layout_(input.layout),
-        reads_payload_(input.reads_payload),
-        rows_(rows),
-        draft_(file_, findings),
-        pace_(input.progress, file_.size()),
-        window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
-        view_(window_.views()) {}
+      : FrameScanner(input, all_frames(), rows, findings), layout_(input.layout) {}
 
   void scan() {
-    FrameWalk frames(file_, view_, pace_);
-    while (const std::optional<RecordFrame> frame = frames.next()) {
-      draft_.at_row(row_number_);
-      row_ = {};
-      row_.cells.resize(schema_.fields.size());
+    (void)scan_frames(all_frames(), [this](const RecordFrame& frame) {
       if (layout_.has_whole_records) {
-        scan_example(*frame);
+        scan_example(frame);
       } else {
-        scan_value(*frame);
+        scan_value(frame);
       }
-      rows_(row_);
-      ++row_number_;
-    }
-    draft_.at_row(row_number_);
-    if (frames.damage()) draft_.pass_on(*frames.damage());
+    });
   }
 
  private:
@@ -214,25 +197,15 @@ class ForeignRecordScanner {
     for (std::size_t i = 0; i < targets_.size(); ++i) *targets_[i] = places_[i];
   }
 
-  const InputFile& file_;
-  const Schema& schema_;
   const ShardLayout& layout_;
-  bool reads_payload_;
-  const RowSink& rows_;
-  FindingDraft draft_;
-  WalkPace pace_;
-  WindowReader window_;
-  ViewBytes view_;
   std::map<std::string, std::optional<std::size_t>, std::less<>> names_;
 
   // Of the frame at hand; kept here so that their memory is.
-  std::uint64_t row_number_ = 0;
   std::vector<ParsedFeature> parsed_;
   std::vector<const ParsedFeature*> chosen_;  // one per field; null where the record has none
   const ParsedFeature* chosen_key_ = nullptr;
   std::vector<FieldPlace*> targets_;
   std::vector<FieldPlace> places_;
-  IndexRow row_;
 };
 
 }  // namespace

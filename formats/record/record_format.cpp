@@ -96,7 +96,6 @@ const Format record_format = {
     .walk_list = walk_record_list,
     .split_list = split_record_list,
     .takes_unread = [](const OptionSet&) { return true; },
-    .write_native_index = nullptr,
     .reader = kRecordReader,
 };
 

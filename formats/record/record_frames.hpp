@@ -11,6 +11,8 @@
 #include "shale/base/inflate.hpp"
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/format/finding_draft.hpp"
+#include "shale/format/format.hpp"
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
 
@@ -89,5 +91,55 @@ class FrameWalk {
 /// at each read. Errors: Code::io.
 [[nodiscard]] std::optional<Finding> check_payload(const ViewBytes& view, const RecordFrame& frame,
                                                    std::span<FieldPlace> places, WalkPace& pace);
+
+[[nodiscard]] inline ScanRows all_frames() { return {.begin = {}, .end = {kMissing, kMissing}}; }
+
+/// What a scan goes from frame to frame with: one row each.
+class FrameScanner {
+ public:
+  FrameScanner(const ShardInput& input, const ScanRows& part, const RowSink& rows,
+               const FindingSink& findings)
+      : file_(input.files[0]),
+        schema_(input.schema),
+        reads_payload_(input.reads_payload),
+        draft_(file_, findings),
+        pace_(input.progress, file_.size()),
+        window_(file_, reads_payload_ ? kPayloadWindow : kStructureWindow),
+        view_(part.view ? part.view : window_.views()),
+        rows_(rows),
+        row_number_(part.begin.row) {}
+
+ protected:
+  /// `fill` fills row_ from a frame. Returns how far it got: to the first frame that begins at or
+  /// behind the end of the part.
+  template <class Fill>
+  ScanPoint scan_frames(const ScanRows& part, const Fill& fill) {
+    FrameWalk frames(file_, view_, pace_, part.begin.offset, part.end.offset);
+    while (const std::optional<RecordFrame> frame = frames.next()) {
+      draft_.at_row(row_number_);
+      row_ = {};
+      row_.cells.resize(schema_.fields.size());
+      fill(*frame);
+      rows_(row_);
+      ++row_number_;
+    }
+    draft_.at_row(row_number_);
+    if (frames.damage()) draft_.pass_on(*frames.damage());
+    return {row_number_, frames.position()};
+  }
+
+  const InputFile& file_;
+  const Schema& schema_;
+  bool reads_payload_;
+  FindingDraft draft_;
+  WalkPace pace_;
+  WindowReader window_;
+  ViewBytes view_;
+  IndexRow row_;  // of the frame at hand
+
+ private:
+  const RowSink& rows_;
+  std::uint64_t row_number_;
+};
 
 }  // namespace shale

@@ -8,7 +8,6 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
-#include "shale/format/finding_draft.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
@@ -27,43 +26,24 @@ std::string shape_text(std::span<const std::int64_t> sides, std::uint64_t count)
   return fmt::format("({}{})", fmt::join(sides, ", "), count > sides.size() ? ", ..." : "");
 }
 
-class RecordScanner {
+class RecordScanner : private FrameScanner {
  public:
   RecordScanner(const ShardInput& input, const ScanRows& part, const RowSink& rows,
                 const FindingSink& findings)
-      : file_(input.files[0]),
-        schema_(input.schema),
-        reads_payload_(input.reads_payload),
-        rows_(rows),
-        draft_(file_, findings),
+      : FrameScanner(input, part, rows, findings),
         plan_(plan_features(input.schema)),
-        pace_(input.progress, file_.size()),
-        window_(file_, input.reads_payload ? kPayloadWindow : kStructureWindow),
         is_in_memory_(part.view != nullptr),
-        view_(is_in_memory_ ? part.view : window_.views()),
-        most_at_once_(plan_.size() > kManyFeatures ? kPayloadWindow : kStructureWindow),
-        row_number_(part.begin.row) {}
+        most_at_once_(plan_.size() > kManyFeatures ? kPayloadWindow : kStructureWindow) {}
 
-  // Returns how far it got: to the first frame that begins at or behind the end of the part.
   ScanPoint scan(const ScanRows& part) {
-    FrameWalk frames(file_, view_, pace_, part.begin.offset, part.end.offset);
-    while (const std::optional<RecordFrame> frame = frames.next()) {
-      draft_.at_row(row_number_);
-      scan_frame(*frame);
-      ++row_number_;
-    }
-    draft_.at_row(row_number_);
-    if (frames.damage()) draft_.pass_on(*frames.damage());
-    return {row_number_, frames.position()};
+    return scan_frames(part, [this](const RecordFrame& frame) { scan_frame(frame); });
   }
 
  private:
   void scan_frame(const RecordFrame& frame) {
     const std::uint64_t payload_begin = frame.payload_begin(), payload = frame.payload_bytes;
-    row_ = {};
     row_.record_offset = frame.begin;
     row_.record_length = frame.bytes();
-    row_.cells.resize(schema_.fields.size());
 
     // The whole frame in one read, where it fits: the parser and the checksum then work in the same
     // window.
@@ -99,7 +79,6 @@ class RecordScanner {
       check_feature_set(payload_begin);
     }
     fill_row();
-    rows_(row_);
   }
 
   // What each parsed feature stands for; null where the schema knows no such name.
@@ -275,24 +254,14 @@ class RecordScanner {
     draft_.send(std::move(found), std::move(expected));
   }
 
-  const InputFile& file_;
-  const Schema& schema_;
-  bool reads_payload_;
-  const RowSink& rows_;
-  FindingDraft draft_;
   std::vector<PlannedFeature> plan_;
-  WalkPace pace_;
-  WindowReader window_;
-  bool is_in_memory_;  // views cost nothing: somebody reads all of the file
-  ViewBytes view_;
+  bool is_in_memory_;           // views cost nothing: somebody reads all of the file
   std::uint64_t most_at_once_;  // bytes of a frame that are viewed as a whole
 
   // Of the frame at hand; kept here so that their memory is.
-  std::uint64_t row_number_;
   std::vector<ParsedFeature> parsed_;
   std::vector<const PlannedFeature*> targets_;  // one a parsed feature
   std::vector<FieldPlace> places_;              // one a parsed feature; length 0 where it has none
-  IndexRow row_;
 };
 
 }  // namespace
@@ -300,7 +269,7 @@ class RecordScanner {
 void scan_record_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                        const FindingSink& findings) {
   if (input.layout.dialect != Dialect::own) return scan_foreign_record(input, rows, findings);
-  const ScanRows all{.begin = {}, .end = {kMissing, kMissing}};
+  const ScanRows all = all_frames();
   (void)RecordScanner(input, all, rows, findings).scan(all);
 }
 

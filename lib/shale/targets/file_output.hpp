@@ -39,8 +39,8 @@ void clear_left_output(const std::string& output) noexcept;
 /// unless it was published; what a kill leaves is removed by the next run of the same output.
 class TemporaryOutput {
  public:
-  /// Errors: same as WorkFolder::of_file; Code::exists if a run was killed while this output, with
-  /// others, got its name.
+  /// Errors: same as a WorkFolder beside a file; Code::exists if a run was killed while this
+  /// output, with others, got its name.
   TemporaryOutput(const std::string& output, bool overwrite);
   /// One that a later run of the same command, with the same `head`, goes on with: what such a run
   /// has left is kept, with its journal.
