@@ -85,7 +85,7 @@ template <class T>
 /// same everywhere), and without libm's hypot, whose symbol would ask for glibc 2.35.
 [[nodiscard]] double length_of_complex(double real, double imaginary);
 
-// Elements that are no number of C++.
+// Elements that C++ has no type for.
 struct Half {
   std::uint16_t bits;
 };
