@@ -19,7 +19,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/format/format.hpp"
 #include "shale/ops/sample_writer.hpp"
 
 #include "python/bindings/bindings.hpp"
