@@ -15,7 +15,7 @@ _OWN = "shale.torch.transforms"
 _CODES = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}  # Pillow's numbers
 _REPLACEABLE = {"__call__", "forward", "transform", "make_params", "get_params"}
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
-_RANDOM = re.compile("^(Rand|Auto|AugMix|ColorJitter|CutMix|Elastic|Gaussian|MixUp|ScaleJitter|Trivial)")
+_RANDOM = re.compile("^(Rand|Auto|AugMix|ColorJitter|CutMix|Elastic|Gaussian|JPEG|MixUp|ScaleJitter|Trivial)")
 _KERNELS = {"bilinear": "triangle", "bicubic": "cubic"}
 
 

@@ -7,7 +7,7 @@ import operator
 import os
 import pathlib
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
 from shale._batch_memory import BufferPool, Rows, empty_rows, stack
@@ -276,9 +276,11 @@ class Loader:
 
         return ConcatDataset(self._sources.datasets)
 
-    def __getattr__(self, name: str) -> Any:
-        hint = f"; {_OTHER_WORDS[name]}" if name in _OTHER_WORDS else ""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+    if not TYPE_CHECKING:  # which would take every name then
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"; {_OTHER_WORDS[name]}" if name in _OTHER_WORDS else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
     def sampler(self) -> Loader:

@@ -260,7 +260,7 @@ def _place_of(*names: str) -> Tuple[int, int]:
         rank, replicas = (int(value or "") for value in values)
     except ValueError:
         found = " and ".join(f"{name}={value!r}" if value is not None else f"no {name}" for name, value in zip(names, values))
-        raise UsageError(f"the environment has {found}, expected numbers") from None
+        raise UsageError(f"the environment has {found}, expected numbers; initialize torch.distributed first, or pass rank and num_replicas") from None
     return rank, replicas
 
 
