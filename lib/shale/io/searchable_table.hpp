@@ -15,7 +15,7 @@
 namespace shale {
 
 /// Byte strings, sorted on disk, that are looked up in any order. Of about every 32 KiB of them one
-/// stands in memory, of fewer where that would take more than a quarter of what is given. One
+/// is kept in memory, of fewer where that would take more than a quarter of what is given. One
 /// thread.
 class SearchableEntries {
  public:
