@@ -18,60 +18,52 @@
 namespace shale::tools {
 namespace {
 
-std::string_view verb_of(const ConvertReport& report) {
-  if (report.is_plan) return "would write";
-  return report.was_complete ? "it holds" : "wrote";
-}
-
 std::string classes_text(const Manifest& manifest) {
   if (manifest.classes.empty()) return "";
   return fmt::format(", {}", format_counted(manifest.classes.size(), "class", "classes"));
 }
 
-std::string file_text(const ConvertReport& report, const std::string& output) {
-  const Manifest& manifest = report.manifest;
-  if (report.verification.findings > 0)
-    return fmt::format("{} was not written: it did not read back as it was written\n", output);
+// Of a plan or a report; `verb`: "would write", "wrote".
+std::string file_text(const ConvertOutput& output, std::string_view verb, std::string_view about,
+                      const std::string& place) {
+  const Manifest& manifest = output.manifest;
   const std::string what =
-      is_array_name(output)
+      output.kind == OutputKind::array
           ? array_text(manifest.schema.fields.front(), manifest.digest.samples)
           : fmt::format("{} of {}", format_counted(manifest.digest.samples, "sample", "samples"),
                         manifest.format);
-  return fmt::format("{} {} {} {} ({}{}){}\n", verb_of(report), what,
-                     report.was_complete ? "in" : "to", output,
-                     report.is_plan && !manifest.layout.rows.has_strides() ? "about " : "",
-                     format_size(report.file_bytes), classes_text(manifest));
+  return fmt::format("{} {} {} ({}{}){}\n", verb, what, place, about,
+                     format_size(output.file_bytes), classes_text(manifest));
 }
 
-std::string shards_text(const ConvertReport& report) {
-  const Manifest& manifest = report.manifest;
-  if (report.measured) {
-    return fmt::format("would write {} in about {} of {} (about {}, estimated from {}{})\n",
-                       format_counted(manifest.digest.samples, "sample", "samples"),
-                       format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
-                       format_size(report.file_bytes),
-                       format_counted(*report.measured, "sample", "samples"),
-                       classes_text(manifest));
-  }
+std::string shards_text(const ConvertOutput& output, std::string_view verb,
+                        std::string_view about) {
+  const Manifest& manifest = output.manifest;
   return fmt::format(
-      "{} {} in {} of {} ({}{}{}){}\n", verb_of(report),
+      "{} {} in {} of {} ({}{}{}){}\n", verb,
       format_counted(manifest.digest.samples, "sample", "samples"),
       format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
-      report.is_plan && manifest.payload_bytes > 0 ? "about " : "", payload_text(manifest),
-      report.file_bytes > 0 ? ", " + format_size(report.file_bytes) + " of files" : "",
+      manifest.payload_bytes > 0 ? about : "", payload_text(manifest),
+      output.file_bytes > 0 ? ", " + format_size(output.file_bytes) + " of files" : "",
       classes_text(manifest));
 }
 
-std::string appended_text(const ConvertReport& report, const std::string& output) {
-  const Manifest& manifest = report.manifest;
-  const AppendedSamples& added = *report.appended;
-  return fmt::format("{} {} in {}; {} {} {} in {} of {} ({}){}\n",
-                     report.is_plan        ? "would append"
-                     : report.was_complete ? "appended before:"
-                                           : "appended",
+std::string estimate_text(const ConvertPlan& plan) {
+  const Manifest& manifest = plan.manifest;
+  return fmt::format("would write {} in about {} of {} (about {}, estimated from {}{})\n",
+                     format_counted(manifest.digest.samples, "sample", "samples"),
+                     format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
+                     format_size(plan.file_bytes),
+                     format_counted(*plan.measured, "sample", "samples"), classes_text(manifest));
+}
+
+std::string appended_text(const ConvertOutput& output, std::string_view verb,
+                          std::string_view holds, const std::string& place) {
+  const Manifest& manifest = output.manifest;
+  const AppendedSamples& added = *output.appended;
+  return fmt::format("{} {} in {}; {} {} {} in {} of {} ({}){}\n", verb,
                      format_counted(added.samples, "sample", "samples"),
-                     format_counted(added.shards, "shard", "shards"), output,
-                     report.is_plan ? "would hold" : "holds",
+                     format_counted(added.shards, "shard", "shards"), place, holds,
                      format_counted(manifest.digest.samples, "sample", "samples"),
                      format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
                      payload_text(manifest), classes_text(manifest));
@@ -82,13 +74,41 @@ std::string listed_in(const Manifest& manifest, std::string_view name) {
   return lists.empty() ? "" : fmt::format(" (listed in {})", lists);
 }
 
-std::string changed_text(const ConvertReport& report) {
-  const Manifest& manifest = report.manifest;
+std::string changed_text(const Manifest& manifest) {
   if (manifest.transform.empty()) return "";
   std::string text = fmt::format("  image work: {}\n", image_work_text(manifest));
   if (manifest.images && !manifest.images->changed.empty())
     text += fmt::format("  images changed: {}\n", counts_text(manifest.images->changed));
   return text;
+}
+
+// The first one has the classes, the last one of Kinetics-400 the sources of the videos.
+std::string split_lists_text(const ConvertOutput& output) {
+  std::string text;
+  for (const WrittenList& list : output.lists) {
+    const bool holds_classes = &list == &output.lists.front();
+    text += fmt::format("{}{} ({})", text.empty() ? "  lists: " : ", ", list.name,
+                        holds_classes ? format_counted(list.rows, "class", "classes")
+                                      : format_counted(list.rows, "video", "videos"));
+  }
+  return text.empty() ? text : text + "\n";
+}
+
+std::string ignored_text(const Manifest& manifest) {
+  if (manifest.ignored == 0) return "";
+  return fmt::format("  ignored: {}{}\n",
+                     format_counted(manifest.ignored, "entry that is not a sample",
+                                    "entries that are not samples"),
+                     listed_in(manifest, kIgnoredName));
+}
+
+std::string skipped_before_text(const ConvertOutput& output, std::uint64_t skipped) {
+  const Manifest& manifest = output.manifest;
+  if (manifest.skipped <= skipped) return "";
+  return fmt::format("  skipped {}: {}{}\n",
+                     output.appended ? "before" : "when the input dataset was written",
+                     format_counted(manifest.skipped - skipped, "image", "images"),
+                     listed_in(manifest, kSkippedName));
 }
 
 std::string skipped_text(const ConvertReport& report) {
@@ -103,39 +123,29 @@ std::string skipped_text(const ConvertReport& report) {
     for (const SkippedSample& sample : report.first_skipped)
       text += fmt::format("    {}: {}\n", printable(sample.key), sample.detail);
     const std::uint64_t more = report.skipped - report.first_skipped.size();
-    if (report.is_one_file && more > 0)
+    if (report.is_of_files() && more > 0)
       text += fmt::format("    and {} more\n", format_count(more));
   }
-  if (manifest.skipped > report.skipped) {
-    text += fmt::format("  skipped {}: {}{}\n",
-                        report.appended ? "before" : "when the input dataset was written",
-                        format_counted(manifest.skipped - report.skipped, "image", "images"),
-                        listed_in(manifest, kSkippedName));
-  }
-  return text;
+  return text + skipped_before_text(report, report.skipped);
 }
 
-// The first one has the classes, the last one of Kinetics-400 the sources of the videos.
-std::string split_lists_text(const ConvertReport& report) {
-  std::string text;
-  for (const WrittenList& list : report.lists) {
-    const bool holds_classes = &list == &report.lists.front();
-    text += fmt::format("{}{} ({})", text.empty() ? "  lists: " : ", ", list.name,
-                        holds_classes ? format_counted(list.rows, "class", "classes")
-                                      : format_counted(list.rows, "video", "videos"));
-  }
-  return text.empty() ? text : text + "\n";
+std::string written_text(const ConvertReport& report, const std::string& output) {
+  const bool was_there = report.was_complete;
+  const std::string_view verb = was_there ? "it holds" : "wrote";
+  if (report.appended)
+    return appended_text(report, was_there ? "appended before:" : "appended", "holds", output);
+  if (!report.is_of_files()) return shards_text(report, verb, "");
+  if (report.verification.findings > 0)
+    return fmt::format("{} was not written: it did not read back as it was written\n", output);
+  return file_text(report, verb, "", (was_there ? "in " : "to ") + output);
 }
 
 // Of one dataset, or of one file.
 std::string body_text(const ConvertReport& report, const std::string& path) {
   const Manifest& manifest = report.manifest;
-  const std::string output = printable(path);
   std::string text;
   if (report.was_complete) text += complete_text(report, path);
-  text += report.appended      ? appended_text(report, output)
-          : report.is_one_file ? file_text(report, output)
-                               : shards_text(report);
+  text += written_text(report, printable(path));
   if (manifest.images && !manifest.images->types.empty()) {
     text += fmt::format("  images: {}\n", counts_text(manifest.images->types));
     if (!manifest.images->odd.empty()) {
@@ -147,17 +157,11 @@ std::string body_text(const ConvertReport& report, const std::string& path) {
                           listed_in(manifest, kDuplicatesName));
     }
   }
-  text += changed_text(report);
-  if (manifest.ignored > 0)
-    text += fmt::format("  ignored: {}{}\n",
-                        format_counted(manifest.ignored, "entry that is not a sample",
-                                       "entries that are not samples"),
-                        listed_in(manifest, kIgnoredName));
-  text += split_lists_text(report);
-  text += skipped_text(report);
+  text += changed_text(manifest) + ignored_text(manifest);
+  text += split_lists_text(report) + skipped_text(report);
   if (report.was_verified && report.verification.findings == 0)
-    text += report.is_one_file ? "  verified: it reads back as it was written\n"
-                               : "  verified: every byte is as it was written\n";
+    text += report.is_of_files() ? "  verified: it reads back as it was written\n"
+                                 : "  verified: every byte is as it was written\n";
   if (report.verification.findings > 0) {
     text += fmt::format("  verified: {}\n",
                         format_counted(report.verification.findings, "finding", "findings"));
@@ -166,13 +170,34 @@ std::string body_text(const ConvertReport& report, const std::string& path) {
   return text;
 }
 
-std::string report_text(const ConvertReport& report, const ConvertRequest& request) {
+std::string body_text(const ConvertPlan& plan, const std::string& path) {
+  if (plan.complete) return body_text(*plan.complete, path);
+  const Manifest& manifest = plan.manifest;
+  const std::string_view verb = "would write", about = "about ";
+  const std::string text =
+      plan.appended        ? appended_text(plan, "would append", "would hold", printable(path))
+      : plan.is_of_files() ? file_text(plan, verb, manifest.layout.rows.has_strides() ? "" : about,
+                                       "to " + printable(path))
+      : plan.measured      ? estimate_text(plan)
+                           : shards_text(plan, verb, about);
+  return text + changed_text(manifest) + ignored_text(manifest) + split_lists_text(plan) +
+         skipped_before_text(plan, 0);
+}
+
+// One dataset, or one file, or all splits.
+template <class Output>
+std::string text_of(const Output& output, const std::string& path) {
+  if (output.splits.empty()) return body_text(output, path);
   std::string text;
-  for (const ConvertReport& split : report.splits)
+  for (const Output& split : output.splits)
     text += fmt::format("{}: {}", split.split, body_text(split, split.output));
-  if (report.splits.empty()) text = body_text(report, request.output);
-  if (report.is_one_file && report.verification.findings > 0) return text;
-  return text + fmt::format("next: {}\n", next_command(report, printable(request.output)));
+  return text;
+}
+
+std::string report_text(const ConvertReport& report, const std::string& output) {
+  std::string text = text_of(report, output);
+  if (report.is_of_files() && report.verification.findings > 0) return text;
+  return text + fmt::format("next: {}\n", next_command(report, printable(output)));
 }
 
 // A set that was finished before is simply there: who made it was told what was skipped.
@@ -186,8 +211,19 @@ bool has_skipped(const ConvertReport& report) {
 int run_convert(const CommandLine& line, Console& console) {
   const ConvertRequest request = convert_request_of(line);
   say_limits(line, console.events());
-  const ConvertReport report = convert(request, console.events());
-  console.report(convert_facts(report, request.output), report_text(report, request));
+  ConvertReport report;
+  if (line.flag("dry-run")) {
+    ConvertPlan plan = shale::plan(request, console.events());
+    if (!plan.complete) {
+      console.report(convert_facts(plan, request.output),
+                     fmt::format("{}next: {}\n", text_of(plan, request.output), kAfterPlan));
+      return kDone;
+    }
+    report = std::move(*plan.complete);
+  } else {
+    report = convert(request, console.events());
+  }
+  console.report(convert_facts(report, request.output), report_text(report, request.output));
   for (const Finding& finding : report.verification.first_findings) console.finding(finding);
   for (const ConvertReport& split : report.splits) {
     for (const Finding& finding : split.verification.first_findings) console.finding(finding);

@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::size_t kToldFiles = 1000;
 
-std::string outcome_of(const RepairedFile& file, const RepairReport& report,
-                       const RepairRequest& request) {
+std::string outcome_of(const RepairedFile& file, const RepairRequest& request) {
   std::string from = request.from == "-" ? "stdin" : printable(request.from);
   for (const std::string& more : request.more_from) from += ", " + printable(more);
   switch (file.remedy) {
@@ -27,30 +26,37 @@ std::string outcome_of(const RepairedFile& file, const RepairReport& report,
     case RepairedFile::Remedy::none:
       break;
   }
-  return report.is_plan ? "damaged" : fmt::format("still damaged: {}", file.obstacle);
+  return file.obstacle.empty() ? "damaged" : fmt::format("still damaged: {}", file.obstacle);
+}
+
+std::string damage_text(const RepairPlan& plan, const RepairRequest& request) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(plan.files.size(), kToldFiles); ++i) {
+    const RepairedFile& file = plan.files[i];
+    text += fmt::format("{}: {}: {}\n", printable(file.file.name), file.fault,
+                        outcome_of(file, request));
+  }
+  if (plan.files.size() > kToldFiles)
+    text += fmt::format("and {} more\n", format_count(plan.files.size() - kToldFiles));
+  text += fmt::format("{}: {} checked, ", printable(request.dataset),
+                      format_counted(plan.checked, "file", "files"));
+  return plan.files.empty() ? text + "all as the manifest says\n" : text;
+}
+
+std::string report_text(const RepairPlan& plan, const RepairRequest& request) {
+  const std::string text = damage_text(plan, request);
+  if (plan.files.empty()) return text;
+  return text + fmt::format("{} damaged; nothing was changed\n", format_count(plan.files.size()));
 }
 
 std::string report_text(const RepairReport& report, const RepairRequest& request) {
-  const std::string dataset = printable(request.dataset);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(report.files.size(), kToldFiles); ++i) {
-    const RepairedFile& file = report.files[i];
-    text += fmt::format("{}: {}: {}\n", printable(file.file.name), file.fault,
-                        outcome_of(file, report, request));
-  }
-  if (report.files.size() > kToldFiles)
-    text += fmt::format("and {} more\n", format_count(report.files.size() - kToldFiles));
-  const std::string checked = format_counted(report.checked, "file", "files");
-  if (report.files.empty())
-    return text + fmt::format("{}: {} checked, all as the manifest says\n", dataset, checked);
-  if (report.is_plan)
-    return text + fmt::format("{}: {} checked, {} damaged; nothing was changed\n", dataset, checked,
-                              format_count(report.files.size()));
+  std::string text = damage_text(report, request);
+  if (report.files.empty()) return text;
   const std::uint64_t left = report.left();
-  text += fmt::format("{}: {} checked, {} repaired{}\n", dataset, checked,
-                      format_count(report.files.size() - left),
+  text += fmt::format("{} repaired{}\n", format_count(report.files.size() - left),
                       left > 0 ? fmt::format(", {} still damaged", format_count(left)) : "");
-  return left > 0 ? text : text + fmt::format("next: shale verify {}\n", dataset);
+  return left > 0 ? text
+                  : text + fmt::format("next: shale verify {}\n", printable(request.dataset));
 }
 
 }  // namespace
@@ -70,9 +76,13 @@ int run_repair(const CommandLine& line, Console& console) {
                         .generator = std::string(kGenerator),
                         .jobs = static_cast<unsigned>(line.jobs().value),
                         .memory_bytes = line.memory().value,
-                        .io = io_option(line),
-                        .is_dry_run = line.flag("dry-run")};
+                        .io = io_option(line)};
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
+  if (line.flag("dry-run")) {
+    const RepairPlan plan = shale::plan(request, console.events());
+    console.report(repair_facts(plan), report_text(plan, request));
+    return plan.files.empty() ? kDone : kDamaged;
+  }
   const RepairReport report = repair(request, console.events());
   console.report(repair_facts(report), report_text(report, request));
   return report.left() > 0 ? kDamaged : kDone;

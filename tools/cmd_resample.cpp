@@ -39,39 +39,59 @@ std::string plan_text(std::string_view what, const DrawPlan& plan) {
                      format_size(plan.scratch_bytes));
 }
 
-std::string report_text(const ResampleReport& report, const ResampleRequest& request) {
-  const ConvertRequest& conversion = request.conversion;
-  const bool is_plan = conversion.is_dry_run;
+std::string drawn_text(std::string_view verb, const ResampleOutput& output,
+                       const ResampleRequest& request) {
+  return fmt::format("{} {} of {} {}\n", verb, format_count(output.rows),
+                     format_counted(output.source_rows, "row", "rows"),
+                     manner_text(request.conversion.order.draw->mode));
+}
+
+std::string dataset_text(std::string_view verb, const ConvertOutput& dataset,
+                         const std::string& output) {
+  const Manifest& manifest = dataset.manifest;
+  const std::string shards =
+      dataset.is_of_files() ? "" : " in " + format_counted(manifest.shard_count, "shard", "shards");
+  return fmt::format("{} {}{} of {} to {} ({})\n", verb,
+                     format_counted(manifest.digest.samples, "sample", "samples"), shards,
+                     manifest.format, output, format_size(dataset.file_bytes));
+}
+
+std::string text_of(std::string_view verb, const ResampledArray& array) {
+  return fmt::format("{} {} to {} ({})\n", verb, array_text(array.field, array.rows),
+                     printable(array.path), format_size(array.file_bytes));
+}
+
+std::string report_text(const ResamplePlan& plan, const ResampleRequest& request) {
+  const std::string output = printable(request.conversion.output);
+  const std::string_view verb = "would write";
+  const bool is_complete = plan.dataset && plan.dataset->complete;
   std::string text;
-  if (report.dataset && report.dataset->was_complete)
-    text += complete_text(*report.dataset, conversion.output);
-  text += fmt::format("{} {} of {} {}\n", is_plan ? "would draw" : "drew",
-                      format_count(report.rows), format_counted(report.source_rows, "row", "rows"),
-                      manner_text(conversion.order.draw->mode));
-  if (report.dataset && !report.dataset->was_complete) {
-    const Manifest& manifest = report.dataset->manifest;
-    const std::string shards =
-        report.dataset->is_one_file
-            ? ""
-            : " in " + format_counted(manifest.shard_count, "shard", "shards");
-    text += fmt::format("{} {}{} of {} to {} ({})\n", is_plan ? "would write" : "wrote",
-                        format_counted(manifest.digest.samples, "sample", "samples"), shards,
-                        manifest.format, printable(conversion.output),
-                        format_size(report.dataset->file_bytes));
-    for (const auto& [field, plan] : report.field_plans) text += plan_text(printable(field), plan);
+  if (is_complete) text += complete_text(*plan.dataset->complete, request.conversion.output);
+  text += drawn_text("would draw", plan, request);
+  if (plan.dataset && !is_complete) {
+    text += dataset_text(verb, *plan.dataset, output);
+    for (const auto& [field, drawn] : plan.field_plans) text += plan_text(printable(field), drawn);
   }
-  for (const ResampledArray& array : report.arrays) {
-    text += fmt::format("{} {} to {} ({})\n", is_plan ? "would write" : "wrote",
-                        array_text(array.field, array.rows), printable(array.path),
-                        format_size(array.file_bytes));
-    if (is_plan && array.path != request.indices_output) text += plan_text("strategy", array.plan);
+  for (const ResampledArray& array : plan.arrays) {
+    text += text_of(verb, array);
+    if (array.path != request.indices_output) text += plan_text("strategy", array.plan);
   }
-  const std::string output = printable(conversion.output);
-  return text + fmt::format("next: {}\n",
-                            is_plan ? "the same command without --dry-run"
-                            : report.dataset
-                                ? next_command(*report.dataset, output)
-                                : look_command(*format_of_output(conversion.output), output));
+  return text + fmt::format("next: {}\n", kAfterPlan);
+}
+
+std::string report_text(const ResampleReport& report, const ResampleRequest& request) {
+  const std::string output = printable(request.conversion.output);
+  const bool is_complete = report.dataset && report.dataset->was_complete;
+  std::string text;
+  if (is_complete) text += complete_text(*report.dataset, request.conversion.output);
+  text += drawn_text("drew", report, request);
+  if (report.dataset && !is_complete) text += dataset_text("wrote", *report.dataset, output);
+  for (const ResampledArray& array : report.arrays) text += text_of("wrote", array);
+  return text +
+         fmt::format("next: {}\n",
+                     report.dataset
+                         ? next_command(*report.dataset, output)
+                         : look_command(*format_of_output(request.conversion.output), output));
 }
 
 }  // namespace
@@ -79,8 +99,13 @@ std::string report_text(const ResampleReport& report, const ResampleRequest& req
 int run_resample(const CommandLine& line, Console& console) {
   const ResampleRequest request = resample_request_of(line);
   say_limits(line, console.events());
-  const ResampleReport report = resample(request, console.events());
-  console.report(resample_facts(report, request), report_text(report, request));
+  if (line.flag("dry-run")) {
+    const ResamplePlan plan = shale::plan(request, console.events());
+    console.report(resample_facts(plan, request), report_text(plan, request));
+  } else {
+    const ResampleReport report = resample(request, console.events());
+    console.report(resample_facts(report, request), report_text(report, request));
+  }
   return kDone;
 }
 

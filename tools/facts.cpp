@@ -135,54 +135,74 @@ Json manifest_facts(const Manifest& manifest) {
 
 namespace {
 
-// Several datasets at once: what can be added up, and all of each by its name.
-Json split_facts(const ConvertReport& report) {
-  const Manifest& sum = report.manifest;
-  Json json = {{"output", printable(report.output)},
+// What a plan and a report have in common; of a plan there is no report. Several datasets at once:
+// what can be added up, and all of each by its name.
+Json sum_facts(const ConvertOutput& output, const ConvertReport* report) {
+  const Manifest& sum = output.manifest;
+  Json json = {{"output", printable(output.output)},
                {"format", sum.format},
                {"generator", sum.generator},
                {"samples", sum.digest.samples},
                {"bytes", sum.payload_bytes},
                {"shards", sum.shard_count},
-               {"file_bytes", report.file_bytes},
+               {"file_bytes", output.file_bytes},
                {"classes", sum.classes.size()},
                {"skipped", sum.skipped},
                {"ignored", sum.ignored},
-               {"complete", !report.is_plan},
-               {"was_complete", report.was_complete},
-               {"dry_run", report.is_plan}};
+               {"complete", report != nullptr},
+               {"was_complete", report != nullptr && report->was_complete},
+               {"dry_run", report == nullptr}};
   // Of the samples of all splits in any order: that of the whole input, where it was divided.
-  if (!report.is_plan) json["content_digest"] = sum.digest.content.hex();
+  if (report != nullptr) json["content_digest"] = sum.digest.content.hex();
   json["splits"] = Json::object();
-  for (const ConvertReport& split : report.splits)
-    json["splits"][split.split] = convert_facts(split, split.output);
+  return json;
+}
+
+Json output_facts(const ConvertOutput& output, const ConvertPlan* plan, const ConvertReport* report,
+                  std::string_view path) {
+  Json json = manifest_facts(output.manifest);
+  json["output"] = printable(path);
+  json["file_bytes"] = output.file_bytes;
+  json["complete"] = report != nullptr;
+  json["was_complete"] = report != nullptr && report->was_complete;
+  if (report != nullptr && report->was_complete) json["was_compared"] = report->was_compared;
+  if (output.appended)
+    json["appended"] = {{"samples", output.appended->samples}, {"shards", output.appended->shards}};
+  json["dry_run"] = report == nullptr;
+  if (plan != nullptr) {
+    put(json, "estimated_from", plan->measured);
+    // Nothing was hashed: a zero digest would look like one.
+    for (const char* digest : {"content_digest", "ordered_digest", "key_digest"})
+      json.erase(digest);
+  }
+  if (output.is_of_files())
+    json["index"] =
+        report == nullptr || report->index.empty() ? Json(nullptr) : Json(printable(report->index));
+  for (const WrittenList& list : output.lists)
+    json["lists"].push_back({{"file", list.name}, {"rows", list.rows}});
+  json["first_skipped"] = Json::array();
   return json;
 }
 
 }  // namespace
 
+Json convert_facts(const ConvertPlan& plan, std::string_view output) {
+  if (plan.complete) return convert_facts(*plan.complete, output);
+  if (plan.splits.empty()) return output_facts(plan, &plan, nullptr, output);
+  Json json = sum_facts(plan, nullptr);
+  for (const ConvertPlan& split : plan.splits)
+    json["splits"][split.split] = convert_facts(split, split.output);
+  return json;
+}
+
 Json convert_facts(const ConvertReport& report, std::string_view output) {
-  if (!report.splits.empty()) return split_facts(report);
-  Json json = manifest_facts(report.manifest);
-  json["output"] = printable(output);
-  json["file_bytes"] = report.file_bytes;
-  json["complete"] = !report.is_plan;
-  json["was_complete"] = report.was_complete;
-  if (report.was_complete) json["was_compared"] = report.was_compared;
-  if (report.appended)
-    json["appended"] = {{"samples", report.appended->samples}, {"shards", report.appended->shards}};
-  json["dry_run"] = report.is_plan;
-  if (report.measured) json["estimated_from"] = *report.measured;
-  if (report.is_plan) {
-    // Nothing was hashed: a zero digest would look like one.
-    for (const char* digest : {"content_digest", "ordered_digest", "key_digest"})
-      json.erase(digest);
+  if (!report.splits.empty()) {
+    Json json = sum_facts(report, &report);
+    for (const ConvertReport& split : report.splits)
+      json["splits"][split.split] = convert_facts(split, split.output);
+    return json;
   }
-  if (report.is_one_file)
-    json["index"] = report.index.empty() ? Json(nullptr) : Json(printable(report.index));
-  for (const WrittenList& list : report.lists)
-    json["lists"].push_back({{"file", list.name}, {"rows", list.rows}});
-  json["first_skipped"] = Json::array();
+  Json json = output_facts(report, nullptr, &report, output);
   for (const SkippedSample& sample : report.first_skipped) {
     json["first_skipped"].push_back({{"key", printable(sample.key)},
                                      {"reason", sample.reason},
@@ -386,13 +406,15 @@ Json rebuild_facts(const RebuildReport& report) {
   return json;
 }
 
-Json repair_facts(const RepairReport& report) {
-  Json json = {{"checked", report.checked},
-               {"repaired", report.is_plan ? 0 : report.files.size() - report.left()},
-               {"left", report.left()},
-               {"dry_run", report.is_plan},
+namespace {
+
+Json damage_facts(const RepairPlan& plan, std::uint64_t repaired, bool is_plan) {
+  Json json = {{"checked", plan.checked},
+               {"repaired", repaired},
+               {"left", plan.files.size() - repaired},
+               {"dry_run", is_plan},
                {"files", Json::array()}};
-  for (const RepairedFile& file : report.files) {
+  for (const RepairedFile& file : plan.files) {
     Json entry = {{"name", printable(file.file.name)},
                   {"fault", file.fault},
                   {"remedy", code_of(name_of(file.remedy))}};
@@ -400,6 +422,14 @@ Json repair_facts(const RepairReport& report) {
     json["files"].push_back(std::move(entry));
   }
   return json;
+}
+
+}  // namespace
+
+Json repair_facts(const RepairPlan& plan) { return damage_facts(plan, 0, true); }
+
+Json repair_facts(const RepairReport& report) {
+  return damage_facts(report, report.files.size() - report.left(), false);
 }
 
 Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths) {
@@ -410,17 +440,19 @@ Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths) {
   return json;
 }
 
-Json resample_facts(const ResampleReport& report, const ResampleRequest& request) {
+namespace {
+
+Json drawn_facts(const ResampleOutput& output, const ResampleRequest& request, bool is_plan) {
   const ConvertRequest& conversion = request.conversion;
   Json json;
   json["output"] = printable(conversion.output);
   json["mode"] = name_of(conversion.order.draw->mode);
   json["seed"] = conversion.order.draw->seed;
-  json["source_rows"] = report.source_rows;
-  json["rows"] = report.rows;
-  json["dry_run"] = conversion.is_dry_run;
+  json["source_rows"] = output.source_rows;
+  json["rows"] = output.rows;
+  json["dry_run"] = is_plan;
   json["arrays"] = Json::array();
-  for (const ResampledArray& array : report.arrays) {
+  for (const ResampledArray& array : output.arrays) {
     Json facts = {{"path", printable(array.path)},
                   {"dtype", printable(dtype_of_column(array.field).descr())},
                   {"shape", shape_of_column(array.field, array.rows)},
@@ -428,12 +460,25 @@ Json resample_facts(const ResampleReport& report, const ResampleRequest& request
     facts.update(plan_facts(array.plan));
     json["arrays"].push_back(std::move(facts));
   }
-  for (const auto& [field, plan] : report.field_plans) {
+  return json;
+}
+
+}  // namespace
+
+Json resample_facts(const ResampleReport& report, const ResampleRequest& request) {
+  Json json = drawn_facts(report, request, false);
+  if (report.dataset) json["dataset"] = convert_facts(*report.dataset, request.conversion.output);
+  return json;
+}
+
+Json resample_facts(const ResamplePlan& plan, const ResampleRequest& request) {
+  Json json = drawn_facts(plan, request, true);
+  for (const auto& [field, drawn] : plan.field_plans) {
     Json facts = {{"field", printable(field)}};
-    facts.update(plan_facts(plan));
+    facts.update(plan_facts(drawn));
     json["field_plans"].push_back(std::move(facts));
   }
-  if (report.dataset) json["dataset"] = convert_facts(*report.dataset, conversion.output);
+  if (plan.dataset) json["dataset"] = convert_facts(*plan.dataset, request.conversion.output);
   return json;
 }
 
@@ -461,7 +506,6 @@ std::string look_command(const Format& format, const std::string& file) {
 }
 
 std::string next_command(const ConvertReport& report, const std::string& output) {
-  if (report.is_plan) return "the same command without --dry-run";
   if (!report.splits.empty()) {
     const ConvertReport& first = report.splits.front();
     if (first.manifest.part)
@@ -469,7 +513,7 @@ std::string next_command(const ConvertReport& report, const std::string& output)
     return "shale verify " + output;
   }
   if (!report.first_file.empty()) return "shale info " + printable(report.first_file);
-  if (!report.is_one_file) return "shale verify " + output;
+  if (!report.is_of_files()) return "shale verify " + output;
   if (is_archive_name(output))
     return fmt::format("python3 -c 'import numpy; print(numpy.load(\"{}\").files)'", output);
   return look_command(format_named(report.manifest.format), output);

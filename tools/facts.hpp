@@ -30,6 +30,8 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] Json finding_facts(const Finding& finding);
 [[nodiscard]] Json manifest_facts(const Manifest& manifest);
 [[nodiscard]] Json convert_facts(const ConvertReport& report, std::string_view output);
+[[nodiscard]] Json convert_facts(const ConvertPlan& plan, std::string_view output);
+inline constexpr std::string_view kAfterPlan = "the same command without --dry-run";
 /// The line for an output that was finished before.
 [[nodiscard]] std::string complete_text(const ConvertReport& report, std::string_view output);
 [[nodiscard]] Json verify_facts(const VerifyReport& report);
@@ -43,7 +45,9 @@ inline constexpr std::string_view kGenerator = "shale " SHALE_VERSION;
 [[nodiscard]] Json merge_facts(const MergeReport& report, const MergeRequest& request);
 [[nodiscard]] Json rebuild_facts(const RebuildReport& report);
 [[nodiscard]] Json repair_facts(const RepairReport& report);
+[[nodiscard]] Json repair_facts(const RepairPlan& plan);
 [[nodiscard]] Json resample_facts(const ResampleReport& report, const ResampleRequest& request);
+[[nodiscard]] Json resample_facts(const ResamplePlan& plan, const ResampleRequest& request);
 
 /// "skipped.csv", where the set has that list; "skipped*.csv" where runs that were appended have
 /// lists of their own; else nothing.

@@ -68,7 +68,6 @@ ConvertRequest output_request_of(const CommandLine& line) {
   request.generator = kGenerator;
   request.io = io_option(line);
   request.overwrite = line.flag("overwrite");
-  request.is_dry_run = line.flag("dry-run");
   request.jobs = static_cast<unsigned>(line.jobs().value);
   request.memory_bytes = line.memory().value;
   return request;

@@ -182,6 +182,7 @@ class DisksThatFail(FaultCase):
             words = ["convert", self.source, disk / "out", "--to", "record"]
             done = self.refused(*words, says=[f"{disk}/out: needs ", " KiB of free space, only "])
             self.assertEqual(os.listdir(disk), [])
+            self.refused(*words, "--dry-run", says=[f"{disk}/out: needs "])
             self.refused(*words, "--shuffle", "--on-error", "keep", says=[f"{disk}/out: needs "])
             self.refused("convert", self.source, disk / "out.lmdb", says=[f"{disk}: needs "])
             self.assertEqual(os.listdir(disk), [])

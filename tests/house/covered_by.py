@@ -79,7 +79,6 @@ COVERED_BY = {
     "targets/conversion": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "targets/resumed_array": ("tests/faults/test_draws.py", "leave_what_the_same_command_continues"),
     "targets/dataset_output": ("tests/contract/test_sample_writer.cpp", "sample writer: a folder that is not a dataset is refused"),
-    "ops/split_sets": ("tests/faults/test_killed_splits.py", "test_killed_at_steps"),
     "targets/space_check": ("tests/faults/test_bad_output.py", "test_a_disk_that_is_too_small_is_refused_before_the_first_byte"),
     "ops/merge": ("tests/faults/test_merge.py", "test_merged_parts_are_the_dataset_of_one_run"),
     "ops/part_keys": ("tests/interop/test_parts.py", "test_writers_of_parts_may_not_have_a_key_in_common"),

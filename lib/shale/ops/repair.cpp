@@ -70,23 +70,25 @@ class Repair {
   Repair(const RepairRequest& request, const Events& events)
       : request_(request), events_(events), paths_(request.dataset) {}
 
+  RepairPlan plan() {
+    refuse_odd_inputs();
+    find_damage();
+    return std::move(report_);
+  }
+
   RepairReport run() {
     refuse_odd_inputs();
-    if (!request_.is_dry_run) {
-      side_.emplace(request_.dataset);
-    }
+    side_.emplace(request_.dataset);
     try {
-      find_manifest();
       find_damage();
-      if (!request_.is_dry_run && !report_.files.empty()) put_right();
+      if (!report_.files.empty()) put_right();
     } catch (...) {
-      if (side_) side_->remove();
+      side_->remove();
       throw;
     }
-    if (side_) side_->remove();
+    side_->remove();
     side_.reset();
-    if (!request_.is_dry_run) rebuild_indexes();
-    report_.is_plan = request_.is_dry_run;
+    rebuild_indexes();
     return std::move(report_);
   }
 
@@ -181,6 +183,7 @@ class Repair {
   }
 
   void find_damage() {
+    find_manifest();
     all_bytes_ = all_bytes();
     std::vector<RepairedFile> files;
     const auto add = [&](const ManifestFile& file, std::optional<std::uint64_t> shard,
@@ -471,6 +474,10 @@ std::uint64_t RepairReport::left() const {
 
 RepairReport repair(const RepairRequest& request, const Events& events) {
   return Repair(request, events).run();
+}
+
+RepairPlan plan(const RepairRequest& request, const Events& events) {
+  return Repair(request, events).plan();
 }
 
 }  // namespace shale

@@ -23,11 +23,14 @@ struct RepairedFile {
 };
 [[nodiscard]] std::string_view name_of(RepairedFile::Remedy remedy);
 
-struct RepairReport {
+/// What is damaged.
+struct RepairPlan {
   std::uint64_t checked = 0;        ///< files of the dataset
-  std::vector<RepairedFile> files;  ///< those that were damaged
-  bool is_plan = false;
+  std::vector<RepairedFile> files;  ///< those that are damaged
+};
 
+/// And what was done about it.
+struct RepairReport : RepairPlan {
   /// How many are still damaged.
   [[nodiscard]] std::uint64_t left() const;
 };
@@ -42,5 +45,7 @@ struct RepairReport {
 /// a dataset that cannot be made again from its source; Code::damaged for a manifest that no copy
 /// replaces; Code::exists if another command works on the dataset; Code::io; Code::interrupted.
 [[nodiscard]] RepairReport repair(const RepairRequest& request, const Events& events);
+/// Finds what is damaged, and changes nothing.
+[[nodiscard]] RepairPlan plan(const RepairRequest& request, const Events& events);
 
 }  // namespace shale

@@ -26,7 +26,6 @@ struct RepairRequest {
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;
   IoMode io = IoMode::automatic;
-  bool is_dry_run = false;  ///< finds what is damaged, and changes nothing
 };
 
 }  // namespace shale

@@ -30,6 +30,7 @@
 #include "shale/targets/identity.hpp"
 #include "shale/targets/resumed_array.hpp"
 #include "shale/targets/resumption.hpp"
+#include "shale/targets/target.hpp"
 
 namespace shale {
 namespace {
@@ -89,20 +90,59 @@ class SpaceNeeds {
 // A run under way.
 class Resampling {
  public:
-  Resampling(const ResampleRequest& request, const Events& events)
+  Resampling(const ResampleRequest& request, PlanFor purpose, const Events& events)
       : request_(request),
         conversion_(request.conversion),
+        purpose_(purpose),
         events_(events),
-        scratch_folder_(conversion_.is_dry_run               ? temporary_folder()
-                        : conversion_.scratch_folder.empty() ? folder_of_file(conversion_.output)
-                                                             : conversion_.scratch_folder) {}
+        run_folder_(conversion_.scratch_folder.empty() ? folder_of_file(conversion_.output)
+                                                       : conversion_.scratch_folder),
+        scratch_folder_(purpose == PlanFor::telling ? temporary_folder() : run_folder_) {}
+
+  ResamplePlan plan() {
+    ResamplePlan plan;
+    prepare(plan);
+    if (!is_array_) {
+      plan_fields(plan);
+      shard_table_.reset();  // the conversion opens its own
+      plan.dataset = shale::plan(conversion_, events_);
+    }
+    for (const std::string& note : plan.notes) events_.say(note);
+    require_space();
+    name_arrays(plan);
+    return plan;
+  }
 
   ResampleReport run() {
+    ResampleReport report;
+    prepare(report);
+    shard_table_.reset();
+    // A dataset that replaces another comes last but one: with the arrays that go with it.
+    const bool is_late = conversion_.overwrite;
+    if (!is_array_) all_steps_ += draw_->rows();
+    if (!is_array_ && !is_late) report.dataset = write_dataset();
+    for (const std::string& note : report.notes) events_.say(note);
+    const TemporaryOutputs arrays = write_arrays();
+    if (!is_array_ && is_late) report.dataset = write_dataset();
+    if (!arrays.empty()) publish_together(arrays);
+    name_arrays(report);
+    return report;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t draw_memory() const { return conversion_.memory_bytes / 8; }
+  // --memory, divided: the write buffers, the draw's tables, and the rows that are put in order.
+  [[nodiscard]] std::uint64_t row_memory() const {
+    return conversion_.memory_bytes - ShardSetWriter::buffer_bytes(conversion_.memory_bytes) -
+           draw_memory();
+  }
+
+  // Up to the first row.
+  void prepare(ResampleOutput& output) {
     refuse_outputs();
     std::error_code error;
-    if (!conversion_.scratch_folder.empty() && !fs::is_directory(scratch_folder_, error)) {
-      throw Error(Code::not_found, "no such folder for temporary files").at(scratch_folder_);
-    }
+    if (!conversion_.scratch_folder.empty() && !fs::is_directory(run_folder_, error))
+      throw Error(Code::not_found, "no such folder for temporary files").at(run_folder_);
     open_targets();
     const std::uint64_t wanted = conversion_.order.draw->rows.value_or(*source_rows_);
     if (request_.is_permutation && wanted != *source_rows_) {
@@ -114,38 +154,16 @@ class Resampling {
     // The file of the draw is read whole, before anything is written.
     draw_ =
         make_draw(*conversion_.order.draw, *source_rows_, draw_memory(), scratch_folder_, events_);
-    ResampleReport report;
-    report.source_rows = *source_rows_;
-    report.rows = draw_->rows();
-    for (DrawnArray& target : targets_) plan(target, report);
+    output.source_rows = *source_rows_;
+    output.rows = draw_->rows();
+    for (DrawnArray& target : targets_) plan_array(target, output);
     head_ = journal_head();
     if (!request_.indices_output.empty()) numbers_.emplace(plan_numbers());
-    // A dataset that replaces another comes last but one: with the arrays that go with it.
-    const bool is_dataset = !is_array_;
-    const bool is_late = conversion_.overwrite && !conversion_.is_dry_run;
-    if (is_dataset) {
-      all_steps_ += draw_->rows();
-      if (conversion_.is_dry_run) plan_fields(report);
-      shard_table_.reset();  // convert opens its own
-    }
-    if (is_dataset && !is_late) report.dataset = write_dataset();
-    for (const std::string& note : report.notes) events_.say(note);
-    if (!conversion_.is_dry_run) {
-      const TemporaryOutputs arrays = write_arrays();
-      if (is_dataset && is_late) report.dataset = write_dataset();
-      if (!arrays.empty()) publish_together(arrays);
-    }
-    for (DrawnArray& target : targets_) report.arrays.push_back(std::move(target.array));
-    if (numbers_) report.arrays.push_back(std::move(*numbers_));
-    return report;
   }
 
- private:
-  [[nodiscard]] std::uint64_t draw_memory() const { return conversion_.memory_bytes / 8; }
-  // --memory, divided: the write buffers, the draw's tables, and the rows that are put in order.
-  [[nodiscard]] std::uint64_t row_memory() const {
-    return conversion_.memory_bytes - ShardSetWriter::buffer_bytes(conversion_.memory_bytes) -
-           draw_memory();
+  void name_arrays(ResampleOutput& output) {
+    for (DrawnArray& target : targets_) output.arrays.push_back(std::move(target.array));
+    if (numbers_) output.arrays.push_back(std::move(*numbers_));
   }
 
   void refuse_outputs() const {
@@ -158,7 +176,7 @@ class Resampling {
     if (!request_.indices_output.empty()) outputs.push_back(request_.indices_output);
     refuse_nested(outputs, inputs);
     std::erase_if(outputs, [](const std::string& output) { return !may_be_one_array(output); });
-    if (!conversion_.is_dry_run) clear_left(outputs);
+    if (purpose_ == PlanFor::running) clear_left(outputs);
     for (const std::string& output : outputs) refuse_taken_output(output, conversion_.overwrite);
   }
 
@@ -218,14 +236,14 @@ class Resampling {
             .at(output)
             .hint("ask for fewer with --rows");
       }
-      if (!conversion_.is_dry_run) require_free_space(folder_of_file(output), rows * row_bytes);
+      require_free_space(folder_of_file(output), rows * row_bytes);
     };
     require(conversion_.output, shard_row_bytes_);
     for (const DrawnArray& target : targets_) require(target.array.path, target.table.row_bytes(0));
     if (!request_.indices_output.empty()) require(request_.indices_output, sizeof(std::uint64_t));
   }
 
-  void plan(DrawnArray& target, ResampleReport& report) {
+  void plan_array(DrawnArray& target, ResampleOutput& report) {
     ResampledArray& array = target.array;
     const std::uint64_t row_bytes = target.table.row_bytes(0);
     array.rows = draw_->rows();
@@ -239,7 +257,7 @@ class Resampling {
                         target.table.info.notes.end());
   }
 
-  void plan_fields(ResampleReport& report) const {
+  void plan_fields(ResamplePlan& report) const {
     const std::vector<DrawPlan> plans =
         plan_drawn_source(*shard_table_, *draw_, array_memory(conversion_.memory_bytes));
     for (std::size_t i = 0; i < plans.size(); ++i)
@@ -270,29 +288,41 @@ class Resampling {
     return written;
   }
 
-  [[nodiscard]] TemporaryOutputs write_arrays() {
-    // All of them first: what a killed run left of them takes no more space.
-    TemporaryOutputs written;
+  void require_space() const {
     SpaceNeeds space;
-    const auto make = [&](const ResampledArray& array) {
-      written.push_back(
-          std::make_unique<TemporaryOutput>(array.path, conversion_.overwrite, head_));
+    const auto keep = [&](const ResampledArray& array) {
+      // What a run that goes on has of it.
+      const std::string left =
+          join_path(join_path(WorkFolder::path_beside(array.path), WorkFolder::kNewName),
+                    fs::path(array.path).filename().string());
       space.keep(folder_of_file(array.path),
-                 array.file_bytes - std::min(array.file_bytes, bytes_at(written.back()->path())));
+                 array.file_bytes - std::min(array.file_bytes, bytes_at(left)));
     };
     ScratchNeed sweep = draw_->sweep_scratch();  // of the first that is dealt
     for (const DrawnArray& target : targets_) {
       const ScratchNeed& source = target.table.columns.front().scratch;
-      space.use(scratch_folder_, source.most);
+      space.use(run_folder_, source.most);
       if (target.dealing_bytes > 0) {
-        space.use(scratch_folder_, source.kept + sweep.most);
-        space.keep(scratch_folder_, std::exchange(sweep, {}).kept);
+        space.use(run_folder_, source.kept + sweep.most);
+        space.keep(run_folder_, std::exchange(sweep, {}).kept);
       }
-      make(target.array);
-      space.use(scratch_folder_, source.kept + target.dealing_bytes);
+      keep(target.array);
+      space.use(run_folder_, source.kept + target.dealing_bytes);
     }
-    if (numbers_) make(*numbers_);
+    if (numbers_) keep(*numbers_);
     space.require();
+  }
+
+  [[nodiscard]] TemporaryOutputs write_arrays() {
+    // All of them first: what a killed run left of them takes no more space.
+    TemporaryOutputs written;
+    const auto make = [&](const ResampledArray& array) {
+      written.push_back(
+          std::make_unique<TemporaryOutput>(array.path, conversion_.overwrite, head_));
+    };
+    for (const DrawnArray& target : targets_) make(target.array);
+    if (numbers_) make(*numbers_);
+    require_space();
     try {
       for (std::size_t i = 0; i < targets_.size(); ++i) write_rows(targets_[i], *written[i]);
       if (numbers_) write_numbers(*numbers_, *written.back());
@@ -421,8 +451,10 @@ class Resampling {
 
   const ResampleRequest& request_;
   const ConvertRequest& conversion_;
+  const PlanFor purpose_;
   const Events& events_;
-  const std::string scratch_folder_;
+  const std::string run_folder_;              // scratch space of a run
+  const std::string scratch_folder_;          // of this plan or run
   std::optional<std::uint64_t> source_rows_;  // nullopt: no input has been opened
   bool is_array_ = false;                     // the output, not a dataset
   std::optional<RowTable> shard_table_;       // of an output of shards, until it is written
@@ -451,7 +483,11 @@ void require_array_names(const ResampleRequest& request) {
 }
 
 ResampleReport resample(const ResampleRequest& request, const Events& events) {
-  return Resampling(request, events).run();
+  return Resampling(request, PlanFor::running, events).run();
+}
+
+ResamplePlan plan(const ResampleRequest& request, const Events& events) {
+  return Resampling(request, PlanFor::telling, events).plan();
 }
 
 }  // namespace shale

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,16 +33,25 @@ struct ResampledArray {
   DrawPlan plan;
 };
 
-/// The result.
-struct ResampleReport {
+/// What a resampling writes, as it is planned and as it comes out.
+struct ResampleOutput {
   std::uint64_t source_rows = 0;
   std::uint64_t rows = 0;
-  std::vector<ResampledArray> arrays;  ///< the output, those of `also`, the indices
-  std::optional<ConvertReport>
-      dataset;  ///< of an output of shards: in the place of the first array
-  /// Of a dataset that is only planned: how each field would be put in order.
-  std::vector<std::pair<std::string, DrawPlan>> field_plans;
-  std::vector<std::string> notes;
+  std::vector<ResampledArray> arrays = {};  ///< the output, those of `also`, the indices
+  std::vector<std::string> notes = {};
+};
+
+/// The result.
+struct ResampleReport : ResampleOutput {
+  /// Of an output of shards: in the place of the first array.
+  std::optional<ConvertReport> dataset = {};
+};
+
+/// All that is decided before the first row is read.
+struct ResamplePlan : ResampleOutput {
+  std::optional<ConvertPlan> dataset = {};
+  /// Of a dataset: how each field is put in order.
+  std::vector<std::pair<std::string, DrawPlan>> field_plans = {};
 };
 
 /// Errors: Code::usage for an output of `also` that may not be one array, and for one of the
@@ -61,5 +71,8 @@ void require_array_names(const ResampleRequest& request);
 /// holds; Code::io, before anything is written, if there is not enough space for outputs and
 /// scratch files; same as open_row_table, make_draw and open_drawn_rows.
 [[nodiscard]] ResampleReport resample(const ResampleRequest& request, const Events& events);
+/// What that would do: nothing is written. Errors: those of resample() that can be known before the
+/// first row is read.
+[[nodiscard]] ResamplePlan plan(const ResampleRequest& request, const Events& events);
 
 }  // namespace shale

@@ -9,6 +9,7 @@
 #include "shale/data/manifest.hpp"
 #include "shale/encoding/encode_batch.hpp"
 #include "shale/format/source.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/labels/split_request.hpp"
 #include "shale/sources/input_request.hpp"
@@ -48,7 +49,7 @@ struct ConvertRequest : InputRequest {
   std::string format;
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
-  bool overwrite = false, verify = false, is_dry_run = false;
+  bool overwrite = false, verify = false;
   /// The samples come behind those of the finished dataset at `output`. An empty format, and 0 for
   /// the size of shards, are then those of that dataset.
   bool is_append = false;
@@ -76,36 +77,7 @@ struct WrittenList {
   std::uint64_t rows = 0;
 };
 
-/// The result.
-struct ConvertReport {
-  Manifest manifest;
-  std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes; of the one file
-  std::uint64_t data_bytes = 0;  ///< of a plan: without indexes and block lists
-  /// Of a plan with image work: its sizes are an estimate, by so many samples.
-  std::optional<std::uint64_t> measured = {};
-  bool was_complete = false;  ///< the output was finished before: nothing was done
-  bool was_compared =
-      false;  ///< and the input is newer or another file: its content was found to be the same
-  bool is_one_file = false;             ///< the output is a file, not a directory of shards
-  std::string index = {};               ///< of one file: the manifest next to it; empty: none
-  std::vector<WrittenList> lists = {};  ///< of a split: beside the one file, or in the directory
-  /// Of a directory with a file per class, or per part of a split: the first of them; else empty.
-  std::string first_file = {};
-  /// Of --append: what the run added, or would add; `manifest` is then that of the whole set.
-  std::optional<AppendedSamples> appended = {};
-  bool is_plan = false;  ///< --dry-run: nothing was written; shard_count is computed from sizes
-  std::vector<std::string> notes;
-  std::uint64_t skipped = 0;  ///< by this run; manifest.skipped counts those before it too
-  std::vector<SkippedSample> first_skipped;  ///< at most 10; where there is no list, 1000
-  bool was_verified = false;
-  VerifyReport verification;
-  /// Of a run that writes a dataset per split: each of them; all else is then their sum. Else
-  /// empty.
-  std::vector<ConvertReport> splits;
-  std::string split, output;  ///< of one of those: its name, and its directory
-};
-
-/// What a conversion writes.
+/// What is written.
 enum class OutputKind {
   shards,
   appended,        ///< shards behind those of a dataset
@@ -116,6 +88,55 @@ enum class OutputKind {
   class_files,     ///< a directory with a file per class
   list_files,      ///< a directory with a file per part of a split
 };
+
+/// What a conversion writes, as it is planned and as it comes out.
+struct ConvertOutput {
+  OutputKind kind = OutputKind::shards;
+  std::string output;
+  std::string split = {};  ///< of one dataset of several: its name
+  /// Input, format, layout, image work, part, counts, and what is left out.
+  Manifest manifest = {};
+  std::uint64_t file_bytes = 0;  ///< of all shards, with their indexes; of the one file
+  /// Of a directory with a file per class, or per part of a split: the first of them; else empty.
+  std::string first_file = {};
+  std::vector<WrittenList> lists = {};  ///< of a split: beside the one file, or in the directory
+  /// Of --append: what the run adds; `manifest` is then that of the whole set.
+  std::optional<AppendedSamples> appended = {};
+  std::vector<std::string> notes = {};
+
+  /// False for directories of shards.
+  [[nodiscard]] bool is_of_files() const {
+    return kind != OutputKind::shards && kind != OutputKind::appended;
+  }
+};
+
+/// The result.
+struct ConvertReport : ConvertOutput {
+  bool was_complete = false;  ///< the output was finished before: nothing was done
+  /// And the input is newer or another file: its content was found to be the same.
+  bool was_compared = false;
+  std::string index = {};     ///< of one file: the manifest next to it; empty: none
+  std::uint64_t skipped = 0;  ///< by this run; manifest.skipped counts those before it too
+  std::vector<SkippedSample> first_skipped = {};  ///< at most 10; where there is no list, 1000
+  bool was_verified = false;
+  VerifyReport verification = {};
+  /// Of a run that writes a dataset per split: each of them; all else is then their sum. Else
+  /// empty.
+  std::vector<ConvertReport> splits;
+};
+
+/// All that is decided before the first sample is read. The shards are counted by the sizes of what
+/// goes in.
+struct ConvertPlan : ConvertOutput {
+  std::uint64_t data_bytes = 0;  ///< without indexes and block lists
+  /// With image work: the sizes are an estimate, by so many samples.
+  std::optional<std::uint64_t> measured = {};
+  SpaceNeed space = {};  ///< what is written at least, beyond what an earlier run has written
+  /// Of a result that stands already: there is nothing to do.
+  std::optional<ConvertReport> complete = {};
+  std::vector<ConvertPlan> splits;  ///< as in the report
+};
+
 [[nodiscard]] OutputKind kind_of_output(const ConvertRequest& request);
 
 /// Null: none.

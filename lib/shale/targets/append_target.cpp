@@ -244,7 +244,7 @@ AppendTarget::Standing::Standing(const std::string& output)
 
 void AppendTarget::look(const Events& events) {
   if (work_ || !is_swapping(request_.output)) require_dataset(request_.output);
-  if (!work_ && !request_.is_dry_run) return;
+  if (!work_ && !is_only_planned_) return;
   refuse_damaged(request_.output);
   standing_.emplace(request_.output);
   request_ = request_for(request_, manifest());
@@ -309,7 +309,7 @@ void AppendTarget::refuse_taken(const SourceInfo& /*info*/, const std::string& h
   refuse_taken_names(request_.output, format(), manifest().schema);
 }
 
-void AppendTarget::plan(ConvertReport& plan, const Events& /*events*/) const {
+void AppendTarget::plan(ConvertPlan& plan, const Events& /*events*/) const {
   plan.appended = counts_of(plan.manifest);
   plan.manifest = joined(*standing_, std::move(plan.manifest));
 }

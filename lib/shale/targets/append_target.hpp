@@ -42,7 +42,7 @@ class AppendTarget final : public ShardTarget {
   [[nodiscard]] std::optional<ConvertReport> completed(RunInput& input,
                                                        const Events& events) override;
   void refuse_taken(const SourceInfo& info, const std::string& head) const override;
-  void plan(ConvertReport& plan, const Events& events) const override;
+  void plan(ConvertPlan& plan, const Events& events) const override;
   [[nodiscard]] ShardSetWriter::Options division(const Schema& schema) const override;
   [[nodiscard]] std::uint64_t run() const override;
   void complete(Conversion* conversion, ConvertReport& report, const Events& events) override;

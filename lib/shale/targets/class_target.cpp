@@ -156,15 +156,14 @@ std::vector<std::int64_t> labels_of(const WorkFolder& work) {
   return labels;
 }
 
-void drop_shards(ConvertReport& report) {
-  report.is_one_file = true;
-  std::erase_if(report.manifest.options,
+void drop_shards(Manifest& manifest) {
+  std::erase_if(manifest.options,
                 [](const auto& option) { return option.first.starts_with("shard_"); });
 }
 
 void complete_report(ConvertReport& report, const ConvertRequest& request, const WorkFolder& work,
                      const std::vector<std::string>& directories) {
-  drop_shards(report);
+  drop_shards(report.manifest);
   report.file_bytes = 0;
   work.for_each_shard([&](const ManifestShard& shard) {
     for (const ManifestFile& file : shard.files) report.file_bytes += file.bytes;
@@ -217,7 +216,7 @@ void ClassTarget::look(const Events& events) {
   }
   if (place == Place::other_folder && !request_.overwrite) {
     // Of a run that was killed when all was in its place: an empty work folder.
-    if (!work_ && !request_.is_dry_run) WorkFolder::clear_left(request_.output);
+    if (!work_ && !is_only_planned_) WorkFolder::clear_left(request_.output);
     throw already_exists(request_.output);
   }
   if (left_.fault && !request_.overwrite) throw Error(*left_.fault);
@@ -266,8 +265,8 @@ void ClassTarget::refuse_taken(const SourceInfo& source, const std::string& head
   if (work_) refuse_other_run(request_, left_, head);
 }
 
-void ClassTarget::plan(ConvertReport& plan, const Events& /*events*/) const {
-  drop_shards(plan);
+void ClassTarget::plan(ConvertPlan& plan, const Events& /*events*/) const {
+  drop_shards(plan.manifest);
   plan.file_bytes = plan.data_bytes;
   plan.manifest.shard_count = plan.manifest.classes.size();
 }

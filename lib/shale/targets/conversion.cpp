@@ -109,31 +109,28 @@ void say_notes(const SourceInfo& source, const Events& events) {
       "pass --shuffle to write a shuffled order");
 }
 
-ConvertReport plan_conversion(const ConvertRequest& request, const Format& format, Source& source,
-                              Manifest manifest, const ShardLimits& limits) {
+void forecast(ConvertPlan& plan, const ConvertRequest& request, const Format& format,
+              Source& source, Manifest manifest, const ShardLimits& limits) {
   refuse_unfit_samples(request, format, source.info(), limits.bytes);
-  ConvertReport report;
-  report.is_plan = true;
   manifest.layout = format.layout(source.info().schema, format_options_of(request, format));
   const bool is_known =
       !source.info().transform ||
       rows_within(limits, format, source.info().schema, OptionSet(format.options)).has_value();
-  const ShardForecast plan =
+  const ShardForecast shards =
       is_known ? forecast_shards(source, format, limits.bytes, limits.samples)
                : forecast_transformed(source, format, limits.bytes, limits.samples,
                                       memory_for_samples(request.memory_bytes, source.info()));
   if (source.info().is_stream) manifest.source = source.info().manifest;
-  report.notes = source.info().notes;
-  manifest.shard_count = plan.shards;
+  plan.notes = source.info().notes;
+  manifest.shard_count = shards.shards;
   manifest.digest.samples = source.info().manifest.samples;
   manifest.payload_bytes = source.info().manifest.bytes;
   manifest.ignored = source.info().ignored;
   manifest.skipped = source.info().skipped;
-  report.file_bytes = plan.file_bytes;
-  report.data_bytes = plan.data_bytes;
-  report.measured = plan.measured;
-  report.manifest = std::move(manifest);
-  return report;
+  plan.file_bytes = shards.file_bytes;
+  plan.data_bytes = shards.data_bytes;
+  plan.measured = shards.measured;
+  plan.manifest = std::move(manifest);
 }
 
 Conversion::Conversion(const ConvertRequest& request, const Events& events, const Format& format,

@@ -42,11 +42,10 @@ void refuse_unfit_samples(const ConvertRequest& request, const Format& format,
 /// Notes of the source, and that its samples are sorted by label.
 void say_notes(const SourceInfo& source, const Events& events);
 
-/// What a conversion would write: nothing is written. Errors: same as refuse_too_large and
+/// Adds to the plan what a conversion would write. Errors: same as refuse_too_large and
 /// forecast_shards.
-[[nodiscard]] ConvertReport plan_conversion(const ConvertRequest& request, const Format& format,
-                                            Source& source, Manifest manifest,
-                                            const ShardLimits& limits);
+void forecast(ConvertPlan& plan, const ConvertRequest& request, const Format& format,
+              Source& source, Manifest manifest, const ShardLimits& limits);
 
 /// A run under way: one source, one set of shards, or one file, in a work folder.
 class Conversion {

@@ -20,7 +20,6 @@
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/targets/lists_beside.hpp"
-#include "shale/targets/space_check.hpp"
 #include "shale/verify/verify.hpp"
 
 namespace shale {
@@ -178,7 +177,7 @@ FileTarget::FileTarget(ConvertRequest request, KeySink left_out)
 }
 
 void FileTarget::look(const Events& /*events*/) {
-  if (!output_ && !request_.is_dry_run) clear_left_output(request_.output);
+  if (!output_ && !is_only_planned_) clear_left_output(request_.output);
   refuse_taken_output(request_.output, request_.overwrite);
 }
 
@@ -226,7 +225,7 @@ PlannedRun FileTarget::describe(const SourceInfo& info) const {
   return {.wanted = wanted_manifest(request_, info), .head = {}};
 }
 
-void FileTarget::plan(ConvertReport& plan, const Events& events) const {
+void FileTarget::plan(ConvertPlan& plan, const Events& events) const {
   for (const std::string& note : plan.notes) events.say(note);
   drop_shard_options(plan.manifest);
   plan.file_bytes =
@@ -235,14 +234,12 @@ void FileTarget::plan(ConvertReport& plan, const Events& events) const {
                 .tensors->frame(plan.manifest.schema.fields, plan.manifest.digest.samples)
                 .file_bytes()
           : plan.data_bytes;
-  plan.is_one_file = true;
   if (lists_) plan.lists = lists_->report();
 }
 
 std::optional<RunState> FileTarget::begin(const RunInput& input, const Events& events) {
   const SourceInfo& source = input.info();
-  require_space(request_, format(), source, division(source.schema), output_->work(), kSpaceHint,
-                events);
+  (void)require_space(source, events);
   say_notes(source, events);
   say_what_is_lost(request_, source, events);
   output_->work().begin("");
@@ -257,7 +254,6 @@ ShardSetWriter::Options FileTarget::division(const Schema& schema) const {
 }
 
 void FileTarget::complete(Conversion* conversion, ConvertReport& report, const Events& events) {
-  report.is_one_file = true;
   drop_shard_options(report.manifest);
   if (is_packed(request_, report.manifest.schema)) {
     finish_packed(request_, events, *output_, report);

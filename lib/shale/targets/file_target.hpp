@@ -40,7 +40,7 @@ class FileTarget final : public Target {
     return std::nullopt;
   }
   void refuse_taken(const SourceInfo& /*info*/, const std::string& /*head*/) const override {}
-  void plan(ConvertReport& plan, const Events& events) const override;
+  void plan(ConvertPlan& plan, const Events& events) const override;
   [[nodiscard]] std::optional<RunState> begin(const RunInput& input, const Events& events) override;
   [[nodiscard]] ShardSetWriter::Options division(const Schema& schema) const override;
   void complete(Conversion* conversion, ConvertReport& report, const Events& events) override;

@@ -29,13 +29,6 @@ namespace {
 
 constexpr std::string_view kRowsName = "rows";
 
-void refuse_missing_split(const ConvertRequest& request) {
-  if (!request.split.is_empty()) return;
-  throw Error(Code::usage, "--layout {} needs --split: it is a file per list", request.layout)
-      .at(request.output)
-      .hint("add --split train=0.9,val=0.1, or --split train=FILE,val=FILE");
-}
-
 void refuse_taken_directory(const std::string& output) {
   if (!stands(output)) return;
   WorkFolder::clear_left_of_file(output);
@@ -60,7 +53,7 @@ struct FileOfPart {
     write_rows(part, request.order.choice.select_file);
     (void)remove_file(request.output);  // what a kill left
     FileTarget target(request, [&](const std::string& key) { skipped.insert(key); });
-    ConvertReport report = convert_into(target, events);
+    ConvertReport report = run(target, events);
     (void)remove_file(request.order.choice.select_file);
     return report;
   }
@@ -85,7 +78,6 @@ void add_to(ConvertReport& all, ConvertReport one) {
   one.manifest.ignored = 0;  // each of them has what the whole input has
   append_totals(manifest, one.manifest);
   all.file_bytes += one.file_bytes;
-  all.data_bytes += one.data_bytes;
   all.skipped += one.skipped;
   for (SkippedSample& sample : one.first_skipped) all.first_skipped.push_back(std::move(sample));
 }
@@ -99,34 +91,6 @@ void refuse_empty_list(const SplitLists& lists, const SplitRequest& split) {
   }
 }
 
-// The input as a whole: what belongs to which list, and what the report says of all of it.
-SplitLists plan_lists(ConvertRequest& request, const Events& events, const Format& format,
-                      const Layout& layout, const std::string& scratch, const std::string& listing,
-                      ConvertReport& report) {
-  ConvertRequest plain = request;
-  plain.order.is_shuffled = false;
-  plain.files.listing.written = listing;
-  if (!listing.empty()) (void)remove_file(listing);  // what a kill left
-  const std::unique_ptr<Source> whole = open_input(plain, scratch, events);
-  const SourceInfo& info = whole->info();
-  refuse_unfit_file(request, format, info);
-  (void)format.layout(info.schema, format_options_of(request, format));  // or refuses it
-  say_notes(info, events);
-  if (request.is_dry_run) {
-    report = plan_conversion(request, format, *open_input(plain, scratch, events),
-                             wanted_manifest(request, info), {kAnySize, kAnySize});
-    report.file_bytes = report.data_bytes;
-  } else {
-    report.manifest.source = info.manifest;
-  }
-  SplitLists lists(layout, request.split, *whole, request.order.seed, scratch,
-                   list_memory(request.memory_bytes), events);
-  refuse_empty_list(lists, request.split);
-  say_unlisted(lists.unlisted(), "in neither file", events);
-  if (!listing.empty() && stands(listing)) request.files.listing.stored = listing;
-  return lists;
-}
-
 void put_in_place(WorkFolder& work, const std::string& output) {
   sync_directory(work.path());
   if (!rename_to_free_name(work.path(), output)) refuse_taken_directory(output);
@@ -134,53 +98,113 @@ void put_in_place(WorkFolder& work, const std::string& output) {
   work.remove();
 }
 
-}  // namespace
+// The directory, as it is planned and written.
+class ListDirectory {
+ public:
+  ListDirectory(const ConvertRequest& request, const Events& events)
+      : request_(request),
+        events_(events),
+        layout_(*layout_of(request)),
+        format_(format_named(request.format)) {
+    std::string& output = request_.output;
+    if (request.split.is_empty()) {
+      throw Error(Code::usage, "--layout {} needs --split: it is a file per list", request.layout)
+          .at(output)
+          .hint("add --split train=0.9,val=0.1, or --split train=FILE,val=FILE");
+    }
+    while (output.size() > 1 && output.ends_with('/')) output.pop_back();
+    refuse_taken_directory(output);
+    refuse_nested({output}, inputs_of(request));
+    request_.layout = layout_.option;
+    request_.files.frame_order = FrameOrder::bytewise;
+  }
 
-ConvertReport convert_to_list_files(const ConvertRequest& request, const Events& events) {
-  refuse_missing_split(request);
-  ConvertRequest of_files = request;
-  while (of_files.output.size() > 1 && of_files.output.ends_with('/')) of_files.output.pop_back();
-  const std::string output = of_files.output;
-  refuse_taken_directory(output);
-  refuse_nested({output}, inputs_of(request));
-  const Layout& layout = *layout_of(request);
-  of_files.layout = layout.option;
-  of_files.files.frame_order = FrameOrder::bytewise;
-  const Format& format = format_named(request.format);
-  std::optional<WorkFolder> work;  // in which the directory is built
-  if (!request.is_dry_run) work.emplace(WorkFolder::BesideFile{output});
-  ConvertReport report;
-  try {
-    if (work) work->clear();
-    const std::string scratch = work ? work->path() : temporary_folder();
-    SplitLists lists = plan_lists(of_files, events, format, layout, scratch,
-                                  work ? work->new_listing_path() : "", report);
-    std::vector<SplitLists::File> files = lists.files();
-    if (work) {
-      const ManifestSource source = report.manifest.source;
-      report = {};
-      Events of_one = events;
+  ConvertPlan plan() {
+    ConvertPlan plan;
+    const SplitLists lists = open(temporary_folder(), "", &plan);
+    plan.file_bytes = plan.data_bytes;
+    finish(plan, lists.files());
+    return plan;
+  }
+
+  ConvertReport write() {
+    WorkFolder work(WorkFolder::BesideFile{request_.output});
+    try {
+      work.clear();
+      SplitLists lists = open(work.path(), work.new_listing_path(), nullptr);
+      ConvertReport report;
+      Events of_one = events_;
       of_one.note = nullptr;  // they were said of the whole
       SplitLists::KeySet skipped;
-      for (std::size_t part = 0; part < request.split.parts.size(); ++part)
+      for (std::size_t part = 0; part < request_.split.parts.size(); ++part)
         add_to(report,
-               FileOfPart{of_files, layout, work->path(), lists}.write(part, of_one, skipped));
-      report.manifest.source = source;
-      files = lists.write(work->path(), skipped);
-      put_in_place(*work, output);
+               FileOfPart{request_, layout_, work.path(), lists}.write(part, of_one, skipped));
+      report.manifest.source = source_;
+      finish(report, lists.write(work.path(), skipped));
+      put_in_place(work, request_.output);
+      return report;
+    } catch (...) {
+      work.remove();
+      throw;
     }
-    for (const SplitLists::File& file : files) report.lists.push_back({file.name, file.rows});
-  } catch (...) {
-    if (work) work->remove();
-    throw;
   }
-  std::erase_if(report.manifest.options, [](const auto& option) {  // what shaped one file alone
-    return option.first.starts_with("shard_") || option.first == kChosenSamples;
-  });
-  report.is_one_file = true;
-  report.first_file = join_path(output, layout.part_name(request.split.parts.front().name));
-  report.manifest.shard_count = request.split.parts.size();
-  return report;
+
+ private:
+  // The input as a whole: what belongs to which list, and what is said of all of it.
+  SplitLists open(const std::string& scratch, const std::string& listing, ConvertPlan* plan) {
+    ConvertRequest plain = request_;
+    plain.order.is_shuffled = false;
+    plain.files.listing.written = listing;
+    if (!listing.empty()) (void)remove_file(listing);  // what a kill left
+    const std::unique_ptr<Source> whole = open_input(plain, scratch, events_);
+    const SourceInfo& info = whole->info();
+    refuse_unfit_file(request_, format_, info);
+    (void)format_.layout(info.schema, format_options_of(request_, format_));  // or refuses it
+    say_notes(info, events_);
+    const SpaceNeed space = require_space(
+        request_, format_, info, {.file_name = std::string(kRowsName), .writes_index = false},
+        kSpaceHint, events_);
+    source_ = info.manifest;
+    if (plan != nullptr) {
+      forecast(*plan, request_, format_, *open_input(plain, scratch, events_),
+               wanted_manifest(request_, info), {kAnySize, kAnySize});
+      plan->space = space;
+    }
+    SplitLists lists(layout_, request_.split, *whole, request_.order.seed, scratch,
+                     list_memory(request_.memory_bytes), events_);
+    refuse_empty_list(lists, request_.split);
+    say_unlisted(lists.unlisted(), "in neither file", events_);
+    if (!listing.empty() && stands(listing)) request_.files.listing.stored = listing;
+    return lists;
+  }
+
+  void finish(ConvertOutput& output, const std::vector<SplitLists::File>& files) const {
+    for (const SplitLists::File& file : files) output.lists.push_back({file.name, file.rows});
+    std::erase_if(output.manifest.options, [](const auto& option) {  // what shaped one file alone
+      return option.first.starts_with("shard_") || option.first == kChosenSamples;
+    });
+    output.kind = OutputKind::list_files;
+    output.output = request_.output;
+    output.first_file =
+        join_path(request_.output, layout_.part_name(request_.split.parts.front().name));
+    output.manifest.shard_count = request_.split.parts.size();
+  }
+
+  ConvertRequest request_;  // for the files
+  const Events& events_;
+  const Layout& layout_;
+  const Format& format_;
+  ManifestSource source_;
+};
+
+}  // namespace
+
+ConvertPlan plan_list_files(const ConvertRequest& request, const Events& events) {
+  return ListDirectory(request, events).plan();
+}
+
+ConvertReport convert_to_list_files(const ConvertRequest& request, const Events& events) {
+  return ListDirectory(request, events).write();
 }
 
 }  // namespace shale

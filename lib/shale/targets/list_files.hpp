@@ -14,5 +14,7 @@ namespace shale {
 /// FileTarget.
 [[nodiscard]] ConvertReport convert_to_list_files(const ConvertRequest& request,
                                                   const Events& events);
+/// What that would write; nothing is.
+[[nodiscard]] ConvertPlan plan_list_files(const ConvertRequest& request, const Events& events);
 
 }  // namespace shale

@@ -17,7 +17,6 @@
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/duplicates.hpp"
 #include "shale/targets/identity.hpp"
-#include "shale/targets/space_check.hpp"
 
 namespace shale {
 namespace {
@@ -155,13 +154,18 @@ std::optional<ConvertReport> ShardTarget::completed(RunInput& input, const Event
       !first_difference(identity_of(read_manifest(request_.output)), identity_of(input.wanted));
   if (request_.overwrite && !is_this_run) return std::nullopt;
   ConvertReport report = compared_with_input(request_, events, format(), input);
-  if (!work_ && !request_.is_dry_run && !holds_unfinished_append(request_.output))
+  if (!work_ && !is_only_planned_ && !holds_unfinished_append(request_.output))
     WorkFolder::clear_left(request_.output);
   return report;
 }
 
 void ShardTarget::refuse_taken(const SourceInfo& info, const std::string& head) const {
-  if (work_) refuse_other_run(request_, left_, head);
+  if (work_) {
+    refuse_other_run(request_, left_, head);
+  } else if (place_ == Place::unfinished && !request_.overwrite) {
+    refuse_other_run(request_, {.journal = WorkFolder::run_left_in(request_.output), .state = {}},
+                     head);
+  }
   if (place_ != Place::absent) refuse_taken_names(request_.output, format(), info.schema);
 }
 
@@ -173,8 +177,7 @@ std::optional<RunState> ShardTarget::begin(const RunInput& input, const Events& 
     left_ = {};
   }
   if (replaces_) say_both_stay(request_.output, source.manifest.bytes, events);
-  require_space(request_, format(), source, division(source.schema), *work_,
-                replaces_ ? kSpaceForBothHint : kSpaceHint, events);
+  (void)require_space(source, events);
   say_about(source, events);
   work_->keep_new_listing();
   if (!from) {
@@ -184,6 +187,10 @@ std::optional<RunState> ShardTarget::begin(const RunInput& input, const Events& 
   work_->resume(left_.journal);
   say_continuing(*work_, *from, source, events);
   return from;
+}
+
+std::string_view ShardTarget::space_hint() const {
+  return replaces_ ? kSpaceForBothHint : kSpaceHint;
 }
 
 void ShardTarget::say_about(const SourceInfo& source, const Events& events) const {

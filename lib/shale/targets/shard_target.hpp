@@ -23,7 +23,8 @@ class ShardTarget : public Target {
   [[nodiscard]] std::optional<ConvertReport> completed(RunInput& input,
                                                        const Events& events) override;
   void refuse_taken(const SourceInfo& info, const std::string& head) const override;
-  void plan(ConvertReport& /*plan*/, const Events& /*events*/) const override {}
+  [[nodiscard]] std::string_view space_hint() const override;
+  void plan(ConvertPlan& /*plan*/, const Events& /*events*/) const override {}
   [[nodiscard]] std::optional<RunState> begin(const RunInput& input, const Events& events) override;
   [[nodiscard]] ShardSetWriter::Options division(const Schema& schema) const override;
   void complete(Conversion* conversion, ConvertReport& report, const Events& events) override;

@@ -9,6 +9,7 @@
 #include "shale/encoding/transform.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/shard_bounds.hpp"
 #include "shale/targets/file_output.hpp"
@@ -58,16 +59,23 @@ std::uint64_t least_shards(const ConvertRequest& request, const Format& format,
 }
 
 // What an earlier run has written stays, or is written over: it is not needed once more.
-SpaceNeed written_before(const WorkFolder& work) {
+SpaceNeed written_before(const std::string& folder) {
   SpaceNeed written;
-  visit_names(work.path(), [&](const std::string& name) {
-    if (const auto facts = facts_at(join_path(work.path(), name))) {
+  if (!stands(folder)) return written;
+  visit_names(folder, [&](const std::string& name) {
+    if (const auto facts = facts_at(join_path(folder, name))) {
       written.bytes += static_cast<std::uint64_t>(facts->st_size);
       ++written.files;
     }
     return true;
   });
   return written;
+}
+
+// Where the folder is, or will be made.
+std::string standing_part_of(std::string folder) {
+  while (!facts_behind(folder) && folder != "." && folder != "/") folder = folder_of_file(folder);
+  return folder;
 }
 
 SpaceNeed operator-(SpaceNeed need, const SpaceNeed& less) {
@@ -81,8 +89,9 @@ bool are_on_one_disk(const std::string& folder, const std::string& other) {
   return facts && others && facts->st_dev == others->st_dev;
 }
 
-}  // namespace
-
+// What a conversion writes at least, as far as the sizes of its input tell: samples, indexes, and
+// the number of files. Never more than what it will write: bad images that may be left out and
+// what a container adds are not counted.
 SpaceNeed least_space(const ConvertRequest& request, const Format& format, const SourceInfo& source,
                       const ShardSetWriter::Options& division) {
   const ShardLayout layout = format.layout(source.schema, OptionSet(format.options));
@@ -103,20 +112,33 @@ SpaceNeed least_space(const ConvertRequest& request, const Format& format, const
   return need;
 }
 
-void require_space(const ConvertRequest& request, const Format& format, const SourceInfo& source,
-                   const ShardSetWriter::Options& division, const WorkFolder& work,
-                   std::string_view hint, const Events& events) {
-  const std::string folder =
-      division.file_name.empty() ? request.output : folder_of_file(request.output);
+}  // namespace
+
+SpaceNeed require_space(const ConvertRequest& request, const Format& format,
+                        const SourceInfo& source, const ShardSetWriter::Options& division,
+                        std::string_view hint, const Events& events) {
+  const bool is_set = division.file_name.empty();
+  const std::string folder = is_set ? request.output : folder_of_file(request.output);
   SpaceNeed need = least_space(request, format, source, division);
-  if (are_on_one_disk(folder, source.scratch_folder)) need.bytes += source.scratch_bytes;
-  if (has_room(folder, need)) return;
-  try {
-    require_room(folder, need - written_before(work), hint);
-  } catch (const Error& error) {
-    if (!may_store_less(folder)) throw;
-    events.say(std::string(error.what()) + "; the run may end early");
-  }
+  // Without a folder of its own, scratch is beside what is written.
+  if (request.scratch_folder.empty() ||
+      are_on_one_disk(standing_part_of(folder), source.scratch_folder))
+    need.bytes += source.scratch_bytes;
+  const std::string left =
+      is_set ? join_path(request.output, kWorkFolder) : WorkFolder::path_beside(request.output);
+  need = need - written_before(join_path(left, WorkFolder::kNewName));
+  require_space(folder, need, hint, events);
+  return need;
+}
+
+void require_space(const std::string& folder, const SpaceNeed& need, std::string_view hint,
+                   const Events& events) try {
+  require_room(standing_part_of(folder), need, hint);
+} catch (const Error& error) {
+  Error told(error.code(), "{}", error.message());
+  told.at(folder).hint(error.hint());
+  if (!may_store_less(error.file())) throw Error(told);
+  events.say(std::string(told.what()) + "; the run may end early");
 }
 
 }  // namespace shale

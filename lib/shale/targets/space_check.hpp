@@ -18,18 +18,15 @@ inline constexpr std::string_view kSpaceForBothHint =
     "the old dataset stays until the new one is complete: free space for both, or remove the old "
     "one yourself";
 
-/// What a conversion writes at least, as far as the sizes of its input tell: samples, indexes, and
-/// the number of files. Never more than what it will write: bad images that may be left out and
-/// what a container adds are not counted.
-[[nodiscard]] SpaceNeed least_space(const ConvertRequest& request, const Format& format,
-                                    const SourceInfo& source,
-                                    const ShardSetWriter::Options& division);
-
-/// Compares that, less what an earlier run has left in the work folder, with what is free, before
-/// the first byte. Where the file system may store less than it is given (it compresses, or a
-/// server decides), it is a note. Errors: Code::io with both numbers and the hint.
-void require_space(const ConvertRequest& request, const Format& format, const SourceInfo& source,
-                   const ShardSetWriter::Options& division, const WorkFolder& work,
-                   std::string_view hint, const Events& events);
+/// Compares what a conversion writes at least, as far as the sizes of its input tell, less what an
+/// earlier run has left in its work folder, with what is free, and returns it. Where the file
+/// system may store less than it is given (it compresses, or a server decides), too little is a
+/// note. Errors: Code::io with both numbers and the hint.
+SpaceNeed require_space(const ConvertRequest& request, const Format& format,
+                        const SourceInfo& source, const ShardSetWriter::Options& division,
+                        std::string_view hint, const Events& events);
+/// The same for a need that is known. The folder may not be there yet.
+void require_space(const std::string& folder, const SpaceNeed& need, std::string_view hint,
+                   const Events& events);
 
 }  // namespace shale

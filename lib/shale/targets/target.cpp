@@ -24,7 +24,7 @@ RunInput open_for(Target& target, const std::string& scratch_folder, Listing lis
   }
   RunInput input;
   input.source = target.open(request, scratch_folder, events);
-  if (request.is_dry_run) refuse_for_pipe(*input.source, request.inputs.front(), "--dry-run");
+  if (target.is_only_planned()) refuse_for_pipe(*input.source, request.inputs.front(), "--dry-run");
   target.accept(input.info(), events);
   static_cast<PlannedRun&>(input) = target.describe(input.info());
   return input;
@@ -49,71 +49,62 @@ RunInput open_or_continue(Target& target, const Events& events) {
   return open_for(target, work.path(), Listing::fresh, events);
 }
 
-// Nothing may be written to the output: the list of files spills to the temporary folder if it
-// must.
-RunPlan compare_or_plan(Target& target, const Events& events) {
-  RunPlan plan{.input = open_for(target, temporary_folder(), Listing::none, events)};
-  RunInput& input = plan.input;
-  plan.report = target.completed(input, events);
-  if (plan.report) return plan;
-  target.refuse_taken(input.info(), input.head);
-  const ShardSetWriter::Options division = target.division(input.info().schema);
-  const ShardLimits limits = division.file_name.empty()
-                                 ? ShardLimits{division.limit_bytes, division.limit_samples}
-                                 : ShardLimits{kAnySize, kAnySize};
-  plan.report = plan_conversion(target.request(), target.format(), *input.source,
-                                std::move(input.wanted), limits);
-  target.plan(*plan.report, events);
-  return plan;
+void look_before(Target& target, const Events& events) {
+  target.look(events);
+  const ConvertRequest& request = target.request();
+  refuse_nested({request.output}, inputs_of(request));
 }
 
+void name_output(ConvertOutput& output, const ConvertRequest& request) {
+  output.kind = kind_of_output(request);
+  output.output = request.output;
+}
+
+// A run that has begun, or that has nothing to do.
+struct BegunRun {
+  RunInput input;
+  std::optional<RunState> from = {};           // where an earlier run of the same command was
+  std::optional<ConvertReport> complete = {};  // the result stands already
+};
+
 // What was decided before the place was taken may be wrong by now: all is looked at again.
-RunPlan take_and_plan(Target& target, const Events& events) {
+BegunRun take_and_begin(Target& target, const Events& events) {
   target.take();
-  RunPlan plan;
-  RunInput& input = plan.input;
+  BegunRun run;
+  RunInput& input = run.input;
   try {
     target.look(events);
     input = open_or_continue(target, events);
-    plan.report = target.completed(input, events);
-    if (plan.report) {
+    run.complete = target.completed(input, events);
+    if (run.complete) {
       input.source.reset();
       target.work().remove();
-      return plan;
+      return run;
     }
     target.refuse_taken(input.info(), input.head);
-    plan.from = target.begin(input, events);
+    run.from = target.begin(input, events);
     input.source = target.in_order(std::move(input.source), events);
   } catch (...) {
     input.source.reset();
     target.leave(code_in_flight());
     throw;
   }
-  return plan;
+  return run;
 }
 
-}  // namespace
-
-std::unique_ptr<Source> Target::open(const ConvertRequest& request,
-                                     const std::string& scratch_folder, const Events& events) {
-  return open_input(request, scratch_folder, events);
-}
-
-RunPlan plan(Target& target, const Events& events) {
-  target.look(events);
-  const ConvertRequest& request = target.request();
-  refuse_nested({request.output}, inputs_of(request));
-  return request.is_dry_run || target.is_finished() ? compare_or_plan(target, events)
-                                                    : take_and_plan(target, events);
-}
-
-ConvertReport run(Target& target, RunPlan plan, const Events& events) {
-  if (plan.report) return std::move(*plan.report);
-  RunInput& input = plan.input;
+ConvertReport convert_into(Target& target, const Events& events) {
+  look_before(target, events);
+  if (target.is_finished()) {
+    RunInput input = open_for(target, temporary_folder(), Listing::none, events);
+    return target.completed(input, events).value();
+  }
+  BegunRun run = take_and_begin(target, events);
+  if (run.complete) return std::move(*run.complete);
+  RunInput& input = run.input;
   ConvertReport report;
   try {
     Conversion conversion(target.request(), events, target.format(), *input.source, target.work(),
-                          target.division(input.info().schema), plan.from, target.run());
+                          target.division(input.info().schema), run.from, target.run());
     conversion.run();
     report = conversion.finish(std::move(input.wanted));
     target.complete(&conversion, report, events);
@@ -127,8 +118,49 @@ ConvertReport run(Target& target, RunPlan plan, const Events& events) {
   return report;
 }
 
-ConvertReport convert_into(Target& target, const Events& events) {
-  return run(target, plan(target, events), events);
+}  // namespace
+
+std::unique_ptr<Source> Target::open(const ConvertRequest& request,
+                                     const std::string& scratch_folder, const Events& events) {
+  return open_input(request, scratch_folder, events);
+}
+
+SpaceNeed Target::require_space(const SourceInfo& info, const Events& events) const {
+  return shale::require_space(request_, format(), info, division(info.schema), space_hint(),
+                              events);
+}
+
+ConvertPlan plan(Target& target, PlanFor purpose, const std::string& scratch_folder,
+                 const Events& events) {
+  if (purpose == PlanFor::telling) target.only_plan();
+  look_before(target, events);
+  RunInput input = open_for(target, scratch_folder, Listing::none, events);
+  const ConvertRequest& request = target.request();
+  ConvertPlan plan;
+  name_output(plan, request);
+  if ((plan.complete = target.completed(input, events))) {
+    name_output(*plan.complete, request);
+    return plan;
+  }
+  target.refuse_taken(input.info(), input.head);
+  plan.space = target.require_space(input.info(), events);
+  if (purpose == PlanFor::running) {
+    plan.manifest = std::move(input.wanted);
+    return plan;
+  }
+  const ShardSetWriter::Options division = target.division(input.info().schema);
+  const ShardLimits limits = division.file_name.empty()
+                                 ? ShardLimits{division.limit_bytes, division.limit_samples}
+                                 : ShardLimits{kAnySize, kAnySize};
+  forecast(plan, request, target.format(), *input.source, std::move(input.wanted), limits);
+  target.plan(plan, events);
+  return plan;
+}
+
+ConvertReport run(Target& target, const Events& events) {
+  ConvertReport report = convert_into(target, events);
+  name_output(report, target.request());
+  return report;
 }
 
 }  // namespace shale

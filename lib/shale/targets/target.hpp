@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "shale/base/events.hpp"
@@ -14,6 +15,7 @@
 #include "shale/shards/work_folder.hpp"
 #include "shale/targets/conversion.hpp"
 #include "shale/targets/resumption.hpp"
+#include "shale/targets/space_check.hpp"
 
 namespace shale {
 
@@ -30,7 +32,7 @@ struct RunInput : PlannedRun {
 };
 
 /// Where a result comes to stand: a directory of shards, one file, a file per class, behind the
-/// shards of a standing dataset. What all of them have in common is convert_into(), which calls
+/// shards of a standing dataset. What all of them have in common are plan() and run(), which call
 /// these functions in the order in which they are declared. Until take() nothing is written.
 class Target {
  public:
@@ -40,6 +42,9 @@ class Target {
   Target& operator=(const Target&) = delete;
 
   [[nodiscard]] const ConvertRequest& request() const { return request_; }
+  /// There will be no run: what others left stays.
+  void only_plan() { is_only_planned_ = true; }
+  [[nodiscard]] bool is_only_planned() const { return is_only_planned_; }
   [[nodiscard]] const Format& format() const { return format_named(request_.format); }
   /// What an earlier run left that this one may go on with: known by look() after take().
   [[nodiscard]] const UnfinishedRun& left() const { return left_; }
@@ -70,8 +75,12 @@ class Target {
                                                                const Events& events) = 0;
   /// Errors: Code::exists for an unfinished run of another command, and for names that are taken.
   virtual void refuse_taken(const SourceInfo& info, const std::string& head) const = 0;
-  /// Completes the report of a run that is only planned.
-  virtual void plan(ConvertReport& plan, const Events& events) const = 0;
+  /// What to do where there is too little space.
+  [[nodiscard]] virtual std::string_view space_hint() const { return kSpaceHint; }
+  /// What it writes at least. Errors: Code::io where there is less room than that.
+  SpaceNeed require_space(const SourceInfo& info, const Events& events) const;
+  /// Completes a plan that is told.
+  virtual void plan(ConvertPlan& plan, const Events& events) const = 0;
   /// Begins the journal, or continues where an earlier run of the same command was. Errors:
   /// Code::io, also where there is less space than it takes.
   [[nodiscard]] virtual std::optional<RunState> begin(const RunInput& input,
@@ -102,28 +111,24 @@ class Target {
  protected:
   ConvertRequest request_;
   UnfinishedRun left_;
+  bool is_only_planned_ = false;
 };
 
-/// A run that has begun, or that has nothing to do.
-struct RunPlan {
-  RunInput input;
-  std::optional<RunState> from = {};  ///< where an earlier run of the same command was
-  /// Of a result that stands already, or of a run that is_dry_run.
-  std::optional<ConvertReport> report = {};
-};
+/// What a plan is made for: to be told, or to be followed by run().
+enum class PlanFor { telling, running };
 
-/// The first half of the one life of a run: looks at the output, opens the input, compares it with
-/// what stands there, and goes on with what an earlier run left or begins. Whatever can be refused
-/// before the first byte of a sample is read is refused here. Of a request that is_dry_run, and of
-/// one whose result stands already, nothing is written. Errors: same as the functions of the
-/// target.
-[[nodiscard]] RunPlan plan(Target& target, const Events& events);
+/// The first half of a conversion: looks at the output, opens the input and compares it with what
+/// stands there. Whatever can be refused before the first byte of a sample is read is refused,
+/// a lack of space too, and nothing is written but to the scratch folder. What is told has the
+/// shards and their sizes as well, where the input may have to be read. Errors: same as the
+/// functions of the target.
+[[nodiscard]] ConvertPlan plan(Target& target, PlanFor purpose, const std::string& scratch_folder,
+                               const Events& events);
 
-/// The second half: converts, and puts the result in its place. Errors: same as the functions of
-/// the target and those of Conversion; the first in input order wins.
-[[nodiscard]] ConvertReport run(Target& target, RunPlan plan, const Events& events);
-
-/// Both.
-[[nodiscard]] ConvertReport convert_into(Target& target, const Events& events);
+/// The whole of it: takes the place, plans once more what may be wrong by now, goes on with what an
+/// earlier run left or begins, converts, and puts the result in its place. Of a result that stands
+/// already nothing is written. Errors: same as the functions of the target and those of Conversion;
+/// the first in input order wins.
+[[nodiscard]] ConvertReport run(Target& target, const Events& events);
 
 }  // namespace shale
