@@ -8,7 +8,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/format.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/ops/choose_output.hpp"
+#include "shale/requests/choose_output.hpp"
 #include "shale/ops/convert.hpp"
 
 #include "tools/command.hpp"

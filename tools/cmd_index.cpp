@@ -10,7 +10,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/rebuild_index.hpp"
-#include "shale/ops/choose_output.hpp"
+#include "shale/requests/choose_output.hpp"
 #include "shale/shards/place.hpp"
 
 #include "tools/command.hpp"

@@ -5,9 +5,8 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/ops/choose_output.hpp"
-#include "shale/ops/choose_part.hpp"
-#include "shale/ops/draw_options.hpp"
+#include "shale/requests/choose_output.hpp"
+#include "shale/requests/choose_part.hpp"
 
 #include "tools/facts.hpp"
 
@@ -97,15 +96,31 @@ ImageRequest images_of(const CommandLine& line) {
   return parse_image_words(words);
 }
 
-DrawOptions draw_options_of(const CommandLine& line) {
-  DrawOptions options;
-  options.permute = line.flag("permute");
-  options.replace = line.flag("replace");
-  if (line.has("indices")) options.indices = line.text("indices");
-  if (line.has("weights")) options.weights = line.text("weights");
-  options.rows = line.count("rows");
-  options.seed = line.count("seed");
-  return options;
+DrawRequest draw_request_of(const CommandLine& line) {
+  DrawRequest draw;
+  std::optional<DrawMode> chosen;
+  for (const DrawMode mode :
+       {DrawMode::permute, DrawMode::replace, DrawMode::indices, DrawMode::weights}) {
+    const std::string option(name_of(mode));
+    const bool has_file = mode == DrawMode::indices || mode == DrawMode::weights;
+    if (has_file ? !line.has(option.c_str()) : !line.flag(option.c_str())) continue;
+    // Weights draw with replacement: to say so is not a contradiction.
+    const bool is_implied = chosen == DrawMode::replace && mode == DrawMode::weights;
+    if (chosen && !is_implied) {
+      throw Error(Code::usage, "--{} and --{} exclude each other", name_of(*chosen), option)
+          .hint("leave one of them out");
+    }
+    chosen = mode;
+    if (has_file) draw.file = line.text(option.c_str());
+  }
+  draw.mode = chosen.value_or(DrawMode::permute);
+  for (const char* const option : {"rows", "seed"}) {
+    if (draw.mode == DrawMode::indices && line.has(option))
+      throw Error(Code::usage, "--{} has no effect with --indices", option).hint("leave it out");
+  }
+  draw.rows = line.count("rows");
+  draw.seed = line.count("seed").value_or(0);
+  return draw;
 }
 
 std::pair<std::string, std::string> split_pair(const std::string& text) {
@@ -160,7 +175,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
 ResampleRequest resample_request_of(const CommandLine& line) {
   ResampleRequest request;
   request.conversion = output_request_of(line);
-  request.conversion.order.draw = draw_request(draw_options_of(line));
+  request.conversion.order.draw = draw_request_of(line);
   request.is_permutation = line.flag("permute");
   request.conversion.scratch_folder = line.text_or_none("tmp");
   for (const std::string& text : line.texts("also")) request.also.push_back(split_pair(text));

@@ -20,6 +20,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/ops/sample_writer.hpp"
+#include "shale/requests/choose_output.hpp"
 
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/interpreter.hpp"

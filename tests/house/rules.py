@@ -39,7 +39,7 @@ ROOMS = INSTALLED | {
     "sources": "base io data wire format flow image manifest shards arrays datasets encoding sampling labels folders archives",
     "verify": "base io data format flow image manifest shards datasets arrays encoding labels folders archives sources verify.hpp",
     "report": "base io data numbers format flow image pixels manifest shards datasets encoding sampling loading sources verify",
-    "requests": "base data encoding format io labels sources verify",
+    "requests": "base io data format manifest shards encoding sampling labels sources verify",
     "targets": "base io data format flow manifest shards arrays datasets encoding labels folders archives sources verify requests",
     "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading labels folders archives sources verify requests targets",
     "api": "base io data format manifest shards folders loading verify requests targets ops output.hpp verify.hpp convert.hpp dataset.hpp writer.hpp",

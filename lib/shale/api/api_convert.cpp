@@ -3,7 +3,7 @@
 #include "shale/api/api_request.hpp"
 #include "shale/convert.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/ops/choose_output.hpp"
+#include "shale/requests/choose_output.hpp"
 #include "shale/ops/convert.hpp"
 
 namespace shale {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "shale/io/machine_limits.hpp"
-#include "shale/ops/choose_output.hpp"
+#include "shale/requests/choose_output.hpp"
 
 namespace shale {
 

@@ -13,7 +13,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/ops/choose_part.hpp"
+#include "shale/requests/choose_part.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"

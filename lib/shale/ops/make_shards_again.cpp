@@ -11,8 +11,6 @@
 #include "shale/encoding/transform.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
-#include "shale/folders/metadata_rows.hpp"
-#include "shale/folders/sought_files.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
@@ -99,8 +97,13 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
     throw needs_copy(request, "holds rows that 'shale resample' drew");
   if (const std::optional<std::string> codec = other_codec(manifest.transform))
     throw needs_copy(request, fmt::format("its images were made by {}", *codec));
+  const std::string& kind = manifest.source.kind;
+  const bool is_of_files = kind == kVideoFrames || kind == kImageFolder || kind == kClassFolders ||
+                           kind == kFlatFolder || kind == kFileList;
   ConvertRequest made;
-  if (!manifest.transform.empty()) made.images = image_request_of(manifest.transform);
+  static_cast<InputRequest&>(made) = recorded_input(manifest, request.dataset, is_of_files);
+  // The options are compared with those of the run.
+  if (option_of(manifest, "hidden") == "unset") made.files.hidden = HiddenPolicy::unset;
   made.inputs = {request.from};
   made.inputs.insert(made.inputs.end(), request.more_from.begin(), request.more_from.end());
   if (const std::string names = option_of(manifest, kFoldersOption);
@@ -112,33 +115,16 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.order.choice = request.choice;
   made.format = manifest.format;
   made.generator = request.generator;
-  made.labels.path = request.labels_file;
-  made.labels.label_column = request.label_column;
-  made.labels.key_column = request.key_column;
-  made.files.groups_frames = manifest.source.kind == kVideoFrames;
-  const bool is_folder = made.files.groups_frames || manifest.source.kind == kImageFolder ||
-                         manifest.source.kind == kClassFolders ||
-                         manifest.source.kind == kFlatFolder;
-  const bool is_of_files = is_folder || manifest.source.kind == kFileList;
-  if (is_of_files && !manifest.classes.empty()) made.classes.from = request.dataset;
+  made.labels = {request.labels_file, request.label_column, request.key_column};
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
   const std::string samples = option_of(manifest, "shard_samples");
   if (samples != "unlimited") made.shard_samples = parse_count(samples, "shard_samples");
   made.order.is_shuffled = shuffle == "yes";
   if (made.order.is_shuffled) made.order.seed = parse_count(option_of(manifest, "seed"), "seed");
-  const std::string hidden = is_folder ? option_of(manifest, "hidden") : "unset";
-  made.files.hidden = hidden == "keep"   ? HiddenPolicy::keep
-                      : hidden == "skip" ? HiddenPolicy::skip
-                                         : HiddenPolicy::unset;
-  if (is_of_files) made.files.suffixes = option_of(manifest, kSuffixesOption);
-  made.files.pairs.policy = PairPolicy::off;
-  if (is_folder) made.files.pairs.suffixes = option_of(manifest, kPairsOption);
-  made.files.pairs.takes_metadata = is_folder && !option_of(manifest, kMetadataOption).empty();
   const std::string on_error = option_of(manifest, "on_error");
   made.on_error = on_error == "keep"   ? OnError::keep
                   : on_error == "fail" ? OnError::fail
                                        : OnError::skip;
-  made.files.allow_empty = true;
   made.max_errors = {.is_share = false, .share = 0, .count = ~std::uint64_t{0}};
   made.io = request.io;
   made.jobs = request.jobs;

@@ -14,6 +14,9 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/folders/folder_source.hpp"
+#include "shale/folders/frames_source.hpp"
+#include "shale/folders/list_source.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/input_file.hpp"
@@ -23,15 +26,16 @@
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/ops/choose_output.hpp"
-#include "shale/ops/part_keys.hpp"
 #include "shale/ops/parts.hpp"
 #include "shale/ops/sample_writer.hpp"
+#include "shale/requests/choose_output.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/key_check.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
+#include "shale/targets/common_keys.hpp"
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/duplicates.hpp"
 #include "shale/targets/identity.hpp"
@@ -88,6 +92,16 @@ void refuse_unfit(const PartsReport& found) {
         .at(found.parts[i].path)
         .hint("name one of the two");
   }
+}
+
+// True if no two samples of a run can have the same key, whoever wrote which part: keys that are
+// paths, or numbers, or were unique in another dataset.
+bool has_unique_keys(const Manifest& manifest) {
+  constexpr std::string_view kArrays = "arrays";
+  const std::string& kind = manifest.source.kind;
+  return !manifest.layout.has_keys || !manifest.schema.has_keys || kind == kImageFolder ||
+         kind == kClassFolders || kind == kFlatFolder || kind == kVideoFrames || kind == kArrays ||
+         kind == kFileList || kind == kDatasetKind;
 }
 
 // What one manifest says of all parts together.
@@ -386,6 +400,19 @@ void keep_whole_files(const WorkFolder& work) {
   }
 }
 
+void prove_keys(const Parts& parts, const std::string& scratch_folder, const Events& events) {
+  if (has_unique_keys(parts.manifest())) return;
+  std::vector<ShardsIn> sides;
+  for (const std::string& path : parts.paths()) {
+    sides.push_back({DatasetPaths(path), [path](const ShardVisitor& visit) {
+                       const ShardList shards = open_shard_list(path);
+                       for (const ManifestShard& shard : shards) visit(shard);
+                     }});
+  }
+  if (const auto key = key_in_common(parts.manifest(), sides, scratch_folder, events))
+    throw key_is_not_unique(*key);
+}
+
 MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Events& events) {
   MergeReport report;
   report.manifest = parts.manifest();
@@ -410,8 +437,7 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
           .at(request.output)
           .hint("run that command again to finish it, or choose another output");
     }
-    if (!has_unique_keys(report.manifest))
-      refuse_keys_in_common(parts.paths(), work.path(), events);
+    prove_keys(parts, work.path(), events);
     refuse_taken_names(request.output, format, report.manifest.schema);
     if (is_new) {
       work.clear();

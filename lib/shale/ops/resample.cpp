@@ -19,8 +19,8 @@
 #include "shale/format/tensor_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/ops/choose_output.hpp"
 #include "shale/ops/convert.hpp"
+#include "shale/requests/choose_output.hpp"
 #include "shale/sampling/make_draw.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_set_writer.hpp"
@@ -28,7 +28,6 @@
 #include "shale/sources/open_input.hpp"
 #include "shale/targets/file_output.hpp"
 #include "shale/targets/identity.hpp"
-#include "shale/targets/resumed_array.hpp"
 #include "shale/targets/resumption.hpp"
 #include "shale/targets/target.hpp"
 

@@ -3,6 +3,11 @@
 #include "shale/archives/archive_tree.hpp"
 #include "shale/archives/stream_path.hpp"
 #include "shale/arrays/array_columns.hpp"
+#include "shale/encoding/transform.hpp"
+#include "shale/folders/file_pairs.hpp"
+#include "shale/folders/frames_source.hpp"
+#include "shale/folders/metadata_rows.hpp"
+#include "shale/folders/sought_files.hpp"
 #include "shale/io/path_facts.hpp"
 
 namespace shale {
@@ -31,6 +36,23 @@ std::vector<std::string> inputs_of(const InputRequest& request) {
     if (facts && S_ISREG(facts->st_mode)) inputs.push_back(file);
   }
   return inputs;
+}
+
+InputRequest recorded_input(const Manifest& manifest, const std::string& dataset,
+                            bool is_of_files) {
+  InputRequest input;
+  if (!manifest.transform.empty() && !other_codec(manifest.transform))
+    input.images = image_request_of(manifest.transform);
+  input.files = {.allow_empty = true};
+  if (!is_of_files) return input;
+  if (!manifest.classes.empty()) input.classes.from = dataset;
+  input.files.hidden =
+      option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
+  input.files.suffixes = option_of(manifest, kSuffixesOption);
+  input.files.groups_frames = manifest.source.kind == kVideoFrames;
+  input.files.pairs.suffixes = option_of(manifest, kPairsOption);
+  input.files.pairs.takes_metadata = !option_of(manifest, kMetadataOption).empty();
+  return input;
 }
 
 }  // namespace shale

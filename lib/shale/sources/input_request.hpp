@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/data/manifest.hpp"
 #include "shale/encoding/image_options.hpp"
 #include "shale/folders/folder_source.hpp"
 #include "shale/folders/list_source.hpp"
@@ -67,5 +68,11 @@ struct InputRequest {
 
 /// The files and folders that it reads: what an output must not be, nor lie in.
 [[nodiscard]] std::vector<std::string> inputs_of(const InputRequest& request);
+
+/// What the manifest of a dataset records of how its input was read: which files are samples, what
+/// belongs to them, and the classes, if it `is_of_files` (a folder, an archive or a list); image
+/// work. Nothing is missed where the input has less by now.
+[[nodiscard]] InputRequest recorded_input(const Manifest& manifest, const std::string& dataset,
+                                          bool is_of_files);
 
 }  // namespace shale

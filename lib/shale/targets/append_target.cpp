@@ -18,7 +18,7 @@
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/source_over.hpp"
-#include "shale/targets/appended_keys.hpp"
+#include "shale/targets/common_keys.hpp"
 #include "shale/targets/compare_content.hpp"
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/duplicates.hpp"
@@ -347,8 +347,13 @@ void AppendTarget::complete(Conversion* conversion, ConvertReport& report, const
     for (const ManifestShard& shard : standing_->shards) visit(shard);
   };
   const ForEachShard added = [&](const auto& visit) { work_->for_each_shard(visit); };
-  refuse_standing_keys(standing_->paths, standing_->shards, DatasetPaths(work_->path()), added,
-                       events);
+  if (const std::optional<std::string> key =
+          key_in_common(manifest(), {standing_->paths, standing},
+                        {DatasetPaths(work_->path()), added}, work_->path(), events)) {
+    throw Error(Code::schema, "the key is not unique: the dataset already has it")
+        .for_sample(*key)
+        .hint("leave it out with --exclude, or rename it in the input");
+  }
   report.appended = counts_of(report.manifest);
   report.manifest = joined(*standing_, std::move(report.manifest));
   add_duplicates(report.manifest, standing, added, written ? &*written : nullptr, events);

@@ -14,6 +14,12 @@
 
 namespace shale {
 
+/// Some of the shards of a dataset, in order, and the folder that they lie in.
+struct ShardsIn {
+  DatasetPaths paths;
+  ForEachShard for_each;
+};
+
 /// Errors: Code::exists for what is neither a dataset nor free.
 void refuse_strange_output(const std::string& output, Place place);
 

@@ -2,41 +2,58 @@
 
 #include <algorithm>
 #include <functional>
-#include <initializer_list>
 #include <span>
-#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/encoding/encode_batch.hpp"
-#include "shale/io/external_sorter.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
 // In passes, each in the order of the disk: the checksums of all rows, sorted; of those that are
 // there more than once the hashes of the values, sorted; of those the rows, sorted. Hashes and keys
 // are what the run has noted as it wrote them (written_images.hpp): shards are not in the page
-// cache then. What it has not is read. Entries of the sorters are numbers of 8 bytes, big-endian,
-// then bytes.
+// cache then. What it has not is read.
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kDuplicateReadBytes = 1 << 20, kPlacesBetweenStops = 4096;
-// A longer key is listed as the number of its sample: an entry may hold two.
+// A longer key is listed as the number of its sample: a row may hold two.
 constexpr std::uint64_t kLongestListedKey = WrittenImages::kLongestKey;
-constexpr std::size_t kNumberSize = sizeof(std::uint64_t);
 
-std::string entry_of_numbers(std::initializer_list<std::uint64_t> numbers) {
-  std::string entry;
-  for (const std::uint64_t number : numbers) append_big_endian(entry, number);
-  return entry;
-}
+struct ChecksumOfRow {
+  std::uint64_t length = 0;
+  std::uint32_t count = 0, crc32c = 0;
+  std::uint64_t row = 0;
+  static auto columns(auto& of) { return std::tie(of.length, of.count, of.crc32c, of.row); }
+  [[nodiscard]] bool has_facts_of(const ChecksumOfRow& other) const {
+    return length == other.length && count == other.count && crc32c == other.crc32c;
+  }
+};
 
-std::uint64_t number_of(std::string_view entry, std::size_t which) {
-  return read_big_endian(entry.substr(which * kNumberSize, kNumberSize));
-}
+struct RowNumber {
+  std::uint64_t row = 0;
+  static auto columns(auto& of) { return std::tie(of.row); }
+};
+
+struct ContentOfRow {
+  Hash128 hash;
+  std::uint64_t row = 0, label = 0;
+  std::string key;
+  static auto columns(auto& of) { return std::tie(of.hash, of.row, of.label, of.key); }
+};
+
+struct RepeatedRow {
+  std::uint64_t row = 0, label = 0, first_label = 0, key_bytes = 0;
+  std::string keys;  // its own, that of the first one
+  static auto columns(auto& of) {
+    return std::tie(of.row, of.label, of.first_label, of.key_bytes, of.keys);
+  }
+};
 
 // A shard, and the number of its first row in the dataset.
 using UseShard = std::function<void(const ShardReader& shard, std::uint64_t first_row)>;
@@ -64,20 +81,21 @@ class DuplicateFinder {
   }
 
   FoundDuplicates find() {
-    ExternalSorter rows = rows_with_equal_checksums();
+    SortedTable<RowNumber> rows = rows_with_equal_checksums();
     if (rows.count() == 0) return {};
-    ExternalSorter contents = contents_of(rows);
-    ExternalSorter found = repeated(contents);
+    SortedTable<ContentOfRow> contents = contents_of(rows);
+    SortedTable<RepeatedRow> found = repeated(contents);
     return listed(found);
   }
 
  private:
-  [[nodiscard]] ExternalSorter new_sorter() const {
+  template <class Row>
+  [[nodiscard]] SortedTable<Row> new_table() const {
     return {search_.folder, search_.memory_bytes / 2};
   }
 
-  ExternalSorter rows_with_equal_checksums() {
-    ExternalSorter checksums = new_sorter();
+  SortedTable<RowNumber> rows_with_equal_checksums() {
+    auto checksums = new_table<ChecksumOfRow>();
     for_each_shard_of(manifest_, search_, [&](const ShardReader& shard, std::uint64_t first_row) {
       const std::uint64_t position = shard.columns().position_of(field_);
       IndexReader index = shard.open_index();
@@ -85,82 +103,67 @@ class DuplicateFinder {
         if (row % kPlacesBetweenStops == 0) events_.stop_if_asked();
         const FieldPlace place = index.place(row, position);
         if (place.offset == kMissing || place.length == 0) continue;
-        checksums.add(entry_of_numbers(
-            {place.length, (std::uint64_t{place.count} << 32) | place.crc32c, first_row + row}));
+        checksums.add({place.length, place.count, place.crc32c, first_row + row});
       }
     });
     checksums.finish();
-    ExternalSorter rows = new_sorter();
-    std::string previous;
+    auto rows = new_table<RowNumber>();
+    std::optional<ChecksumOfRow> previous;
     bool is_added = false;
-    while (const auto entry = checksums.next()) {
-      constexpr std::size_t kFacts = 2 * kNumberSize;
-      if (previous.empty() || entry->substr(0, kFacts) != previous.substr(0, kFacts)) {
-        is_added = false;
-      } else {
-        if (!is_added) rows.add(previous.substr(kFacts));
-        rows.add(entry->substr(kFacts));
-        is_added = true;
-      }
-      previous = *entry;
+    while (const std::optional<ChecksumOfRow> next = checksums.next()) {
+      const bool is_same = previous && next->has_facts_of(*previous);
+      if (is_same && !is_added) rows.add({previous->row});
+      if (is_same) rows.add({next->row});
+      is_added = is_same;
+      previous = next;
     }
     rows.finish();
     return rows;
   }
 
-  // Of these rows, which ascend: hash of the value, row, label, key.
-  ExternalSorter contents_of(ExternalSorter& rows) {
-    ExternalSorter contents = new_sorter();
-    std::optional<std::string_view> next = rows.next();
+  // Of these rows, which ascend.
+  SortedTable<ContentOfRow> contents_of(SortedTable<RowNumber>& rows) {
+    auto contents = new_table<ContentOfRow>();
     for_each_shard_of(manifest_, search_, [&](const ShardReader& shard, std::uint64_t first_row) {
-      if (!next || number_of(*next, 0) >= first_row + shard.shard().digest.samples) return;
+      if (rows.row() == nullptr || rows.row()->row >= first_row + shard.shard().digest.samples)
+        return;
       IndexReader index = shard.open_index();
-      for (; next && number_of(*next, 0) < first_row + index.rows(); next = rows.next()) {
-        const std::uint64_t number = number_of(*next, 0);
+      for (; rows.row() != nullptr && rows.row()->row < first_row + index.rows(); rows.step()) {
+        const std::uint64_t number = rows.row()->row;
         const IndexRow row = index.row(number - first_row);
         const std::int64_t label = label_ ? row.cells[*label_].integer : 0;
         const std::optional<WrittenImages::Image> noted = noted_of(row, number);
-        const Hash128 hash = noted ? noted->hash : hash_of(shard, row.cells[field_].place);
-        contents.add(hash.hex() + entry_of_numbers({number, static_cast<std::uint64_t>(label)}) +
-                     (noted ? noted->key : key_of(shard, row, number)));
+        contents.add({noted ? noted->hash : hash_of(shard, row.cells[field_].place), number,
+                      static_cast<std::uint64_t>(label),
+                      noted ? noted->key : key_of(shard, row, number)});
       }
     });
     contents.finish();
     return contents;
   }
 
-  // Row, label, label of the first one, bytes of the key, key, key of the first one.
-  ExternalSorter repeated(ExternalSorter& contents) const {
-    ExternalSorter found = new_sorter();
-    std::string first;
-    while (const auto entry = contents.next()) {
-      constexpr std::size_t kHash = 2 * sizeof(Hash128), kFacts = kHash + 2 * kNumberSize;
-      if (first.empty() || entry->substr(0, kHash) != first.substr(0, kHash)) {
-        first = *entry;
-        continue;
+  SortedTable<RepeatedRow> repeated(SortedTable<ContentOfRow>& contents) const {
+    auto found = new_table<RepeatedRow>();
+    std::optional<ContentOfRow> first;
+    while (std::optional<ContentOfRow> next = contents.next()) {
+      if (!first || next->hash != first->hash) {
+        first = std::move(next);
+      } else if (next->row >= search_.first_row) {
+        found.add({next->row, next->label, first->label, next->key.size(), next->key + first->key});
       }
-      const std::string_view facts = entry->substr(kHash), key = entry->substr(kFacts);
-      const std::string_view first_facts = std::string_view(first).substr(kHash);
-      if (number_of(facts, 0) < search_.first_row) continue;
-      std::string row = entry_of_numbers(
-          {number_of(facts, 0), number_of(facts, 1), number_of(first_facts, 1), key.size()});
-      found.add(row.append(key).append(first_facts.substr(2 * kNumberSize)));
     }
     found.finish();
     return found;
   }
 
-  FoundDuplicates listed(ExternalSorter& found) const {
+  FoundDuplicates listed(SortedTable<RepeatedRow>& found) const {
     FoundDuplicates duplicates;
     CsvList list(search_.folder, search_.list_name, {"key", "label", "first", "first_label"});
-    while (const auto entry = found.next()) {
-      const std::string_view keys = entry->substr(4 * kNumberSize);
-      const std::uint64_t label = number_of(*entry, 1), first_label = number_of(*entry, 2),
-                          key_bytes = number_of(*entry, 3);
+    while (const std::optional<RepeatedRow> row = found.next()) {
       ++duplicates.counts.samples;
-      if (label != first_label) ++duplicates.counts.relabelled;
-      list.add({std::string(keys.substr(0, key_bytes)), label_text(label),
-                std::string(keys.substr(key_bytes)), label_text(first_label)});
+      if (row->label != row->first_label) ++duplicates.counts.relabelled;
+      list.add({row->keys.substr(0, row->key_bytes), label_text(row->label),
+                row->keys.substr(row->key_bytes), label_text(row->first_label)});
     }
     duplicates.list = list.finish();
     return duplicates;

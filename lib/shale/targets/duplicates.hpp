@@ -8,15 +8,10 @@
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/manifest/manifest_file.hpp"
+#include "shale/targets/dataset_output.hpp"
 #include "shale/targets/written_images.hpp"
 
 namespace shale {
-
-/// Some of the shards of a dataset, in order, and the folder that they lie in.
-struct ShardsIn {
-  DatasetPaths paths;
-  ForEachShard for_each;
-};
 
 /// Where duplicates are looked for, and listed.
 struct DuplicateSearch {

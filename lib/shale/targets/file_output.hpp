@@ -1,14 +1,19 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/format/source.hpp"
+#include "shale/format/tensor_file.hpp"
+#include "shale/io/output_file.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
 
@@ -90,6 +95,36 @@ class TemporaryOutput {
   bool is_kept_ = false;
   bool has_name_ = false;      // this process gave it
   bool is_index_due_ = false;  // the file has its name, but what is beside it is not in place
+};
+
+/// An array that is written in order, row after row, into an output that a later run of the same
+/// command goes on with: the journal says how much of it is durable. One thread.
+class ResumedArray {
+ public:
+  /// `frame` is of one column. If the format has a checksum, the bytes already written are read
+  /// again; `stop_if_asked` is called for each MiB of them. The output, which has a journal, and
+  /// the frame outlive it. Errors: Code::io; those of `stop_if_asked`.
+  ResumedArray(TemporaryOutput& output, const OutputFile::Options& options,
+               const TensorFrame& frame, const std::function<void()>& stop_if_asked);
+
+  /// Bytes of rows that are there already: append() what comes behind them.
+  [[nodiscard]] std::uint64_t size() const;
+  [[nodiscard]] bool is_complete() const { return !file_; }
+  void append(Bytes rows);
+  /// Makes durable what there is, so that a later run need not write it again.
+  void stop();
+  /// It is complete and durable. Errors: Code::bug if it does not have all rows.
+  void finish();
+
+ private:
+  void note(std::uint64_t durable);
+
+  TemporaryOutput& output_;
+  const TensorFrame& frame_;
+  const std::uint64_t head_bytes_;
+  std::uint64_t noted_ = 0;
+  std::uint32_t crc32_ = 0;         // of the rows, where the file has it
+  std::optional<OutputFile> file_;  // nullopt: complete
 };
 
 using TemporaryOutputs = std::vector<std::unique_ptr<TemporaryOutput>>;

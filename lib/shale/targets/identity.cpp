@@ -15,6 +15,22 @@ namespace {
 
 constexpr std::string_view kPartMember = "part", kRuns = "runs", kCodecOf = "codec of ";
 
+// An entry that one of two identities has, and what that means for either.
+struct Difference {
+  std::string_view name, with, without;
+};
+constexpr Difference kOfTheInput[] = {
+    {kSuffixesOption, "files by --ext", "images"},
+    {kPairsOption, "files with their partners", "files alone"},
+    {kMetadataOption, "files with their metadata", "files alone"},
+    {kFoldersOption, "several folders", "one input"},
+    {kLayoutOption, "a file per class", "shards"},
+};
+
+bool has_entry(const Identity& identity, std::string_view name) {
+  return std::ranges::any_of(identity, [&](const auto& entry) { return entry.first == name; });
+}
+
 std::string_view name_of(HiddenPolicy policy) {
   return policy == HiddenPolicy::keep ? "keep" : policy == HiddenPolicy::skip ? "skip" : "unset";
 }
@@ -130,51 +146,31 @@ Identity identity_from_line(std::string_view line) {
 }
 
 std::optional<std::string> first_difference(const Identity& was, const Identity& is) {
-  const auto has = [](const Identity& identity, std::string_view name) {
-    return std::ranges::any_of(identity, [&](const auto& entry) { return entry.first == name; });
+  const auto difference = [](std::string_view before, std::string_view now) {
+    return fmt::format("{} before, {} now", before, now);
   };
-  const auto chooses = [&](const Identity& identity) { return has(identity, kChosenSamples); };
-  if (chooses(was) != chooses(is))
-    return fmt::format("{} before, {} now", chooses(was) ? "some of the samples" : "all samples",
-                       chooses(is) ? "some" : "all");
-  const auto appends = [](const Identity& identity) {
-    return std::ranges::any_of(identity,
-                               [](const auto& entry) { return entry.first == kAppendedTo; });
-  };
-  if (appends(was) != appends(is))
-    return fmt::format("{} before, {} now", appends(was) ? "an append" : "a conversion",
-                       appends(is) ? "an append" : "a conversion");
+  if (has_entry(was, kChosenSamples) != has_entry(is, kChosenSamples))
+    return has_entry(was, kChosenSamples) ? difference("some of the samples", "all")
+                                          : difference("all samples", "some");
+  if (has_entry(was, kAppendedTo) != has_entry(is, kAppendedTo))
+    return has_entry(was, kAppendedTo) ? difference("an append", "a conversion")
+                                       : difference("a conversion", "an append");
   if (!was.empty() && was.front().first == kMergeMember)
-    return "a merge of parts before, a conversion now";
+    return difference("a merge of parts", "a conversion");
   if (!was.empty() && was.front().first == kRuns)
     return fmt::format("appended to, {} runs in all, before, one run now", was.front().second);
   const auto is_part = [](const Identity& identity) {
     return !identity.empty() && identity.back().first == kPartMember;
   };
   if (is_part(was) != is_part(is))
-    return fmt::format("{} before, {} now",
-                       is_part(was) ? "part " + was.back().second : "all of it",
-                       is_part(is) ? "part " + is.back().second : "all");
-  if (has(was, kSuffixesOption) != has(is, kSuffixesOption))
-    return fmt::format("{} before, {} now", has(was, kSuffixesOption) ? "files by --ext" : "images",
-                       has(is, kSuffixesOption) ? "files by --ext" : "images");
-  if (has(was, kPairsOption) != has(is, kPairsOption))
-    return fmt::format("{} before, {} now",
-                       has(was, kPairsOption) ? "files with their partners" : "files alone",
-                       has(is, kPairsOption) ? "files with their partners" : "files alone");
-  if (has(was, kMetadataOption) != has(is, kMetadataOption))
-    return fmt::format("{} before, {} now",
-                       has(was, kMetadataOption) ? "files with their metadata" : "files alone",
-                       has(is, kMetadataOption) ? "files with their metadata" : "files alone");
-  if (has(was, kFoldersOption) != has(is, kFoldersOption))
-    return fmt::format("{} before, {} now",
-                       has(was, kFoldersOption) ? "several folders" : "one input",
-                       has(is, kFoldersOption) ? "several folders" : "one input");
-  if (has(was, kLayoutOption) != has(is, kLayoutOption))
-    return fmt::format("{} before, {} now", has(was, kLayoutOption) ? "a file per class" : "shards",
-                       has(is, kLayoutOption) ? "a file per class" : "shards");
+    return difference(is_part(was) ? "part " + was.back().second : "all of it",
+                      is_part(is) ? "part " + is.back().second : "all");
+  for (const auto& [name, with, without] : kOfTheInput) {
+    if (has_entry(was, name) == has_entry(is, name)) continue;
+    return has_entry(was, name) ? difference(with, without) : difference(without, with);
+  }
   if (const std::string before = worked_on(was), now = worked_on(is); before != now)
-    return fmt::format("{} before, {} now", before, now);
+    return difference(before, now);
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
     if (i >= was.size() || i >= is.size() || was[i].first != is[i].first) {
       return "it was made by another version of shale";
@@ -183,8 +179,7 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
       // Two hashes say no more than that they differ.
       if (Hash128::from_hex(was[i].second) && Hash128::from_hex(is[i].second))
         return fmt::format("not the same {}", was[i].first);
-      return fmt::format("{}: {} before, {} now", was[i].first, printable(was[i].second),
-                         printable(is[i].second));
+      return was[i].first + ": " + difference(printable(was[i].second), printable(is[i].second));
     }
   }
   return std::nullopt;

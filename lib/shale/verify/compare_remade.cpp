@@ -9,10 +9,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
-#include "shale/folders/file_pairs.hpp"
-#include "shale/folders/list_source.hpp"
-#include "shale/folders/metadata_rows.hpp"
-#include "shale/folders/sought_files.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/manifest/manifest_file.hpp"
@@ -29,29 +25,15 @@ OnError on_error_of(const Manifest& manifest) {
   return text == "keep" ? OnError::keep : OnError::skip;
 }
 
-// As the dataset was made, as far as its manifest tells.
 InputRequest input_of(const Manifest& manifest, const VerifyRequest& request, bool is_folder) {
-  InputRequest input;
+  InputRequest input = recorded_input(manifest, request.dataset, is_folder);
   input.inputs = request.against;
   input.generator = request.generator;
-  input.labels.path = request.labels_file;
+  input.labels = {request.labels_file, request.label_column, request.key_column};
   input.stdin_copy = request.stdin_copy;
   input.jobs = request.jobs;
   input.memory_bytes = request.memory_bytes / 2;
-  if (is_folder) {
-    if (!manifest.classes.empty()) input.classes.from = request.dataset;
-    input.files.suffixes = option_of(manifest, kSuffixesOption);
-    input.files.allow_empty = true;
-    if (manifest.source.kind == kFileList) return input;
-    input.labels.label_column = request.label_column;
-    input.labels.key_column = request.key_column;
-    input.files.pairs.policy = PairPolicy::off;
-    input.files.pairs.suffixes = option_of(manifest, kPairsOption);
-    input.files.pairs.takes_metadata = !option_of(manifest, kMetadataOption).empty();
-    input.files.hidden =
-        option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
-    return input;
-  }
+  if (is_folder) return input;
   for (const Field& field : manifest.schema.fields) input.fields.push_back(field.name);
   return input;
 }
@@ -131,11 +113,9 @@ void compare_remade(const OpenedDataset& dataset, const VerifyRequest& request,
   const bool is_folder = !find_named_folders(request.against).empty() || archive_of_path(against) ||
                          stream_of_path(against) ||
                          (look_at(against) != Place::dataset && !file_of_path(against));
-  InputRequest input = input_of(ours, request, is_folder);
-  const std::optional<std::string> codec = other_codec(ours.transform);
-  if (!codec) input.images = image_request_of(ours.transform);
-  const std::unique_ptr<Source> source = open_input(input, temporary_folder(), events);
-  if (codec) {
+  const std::unique_ptr<Source> source =
+      open_input(input_of(ours, request, is_folder), temporary_folder(), events);
+  if (const std::optional<std::string> codec = other_codec(ours.transform)) {
     notes.push_back(fmt::format(
         "the images were made by {}: what went in was compared, not what came out", *codec));
     return compare_what_went_in(ours, *source, request, sink, events, notes);

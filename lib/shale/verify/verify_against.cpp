@@ -9,7 +9,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
-#include "shale/folders/file_pairs.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/metadata_rows.hpp"
@@ -20,6 +19,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/array_source.hpp"
+#include "shale/sources/input_request.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/verify/compare_arrays.hpp"
 #include "shale/verify/compare_by_key.hpp"
@@ -233,26 +233,20 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   const bool is_unlabelled =
       !is_of_frames && request.labels_file.empty() && is_of_flat_folder(dataset);
   const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
-  FolderRequest folder{
-      .root = against,
-      .labels = {request.labels_file, request.label_column, request.key_column},
-      .files = {.hidden = option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep
-                                                                  : HiddenPolicy::skip,
-                .suffixes = suffixes_of(manifest),
-                .allow_empty = true,
-                .frame_order = manifest.layout.dialect == Dialect::coclr ? FrameOrder::bytewise
-                                                                         : FrameOrder::natural,
-                .pairs = {.suffixes = is_of_frames || !folders.empty()
-                                          ? ""
-                                          : option_of(manifest, kPairsOption),
-                          .takes_metadata = !is_of_frames && !metadata.empty()}},
-      .may_mix_labels = !manifest.classes.empty(),
-      .without_labels = is_unlabelled,
-      .scratch_folder = temporary_folder(),
-      .memory_bytes = request.memory_bytes / 4,
-      .all_memory_bytes = request.memory_bytes,
-      .stop_if_asked = [&] { events.stop_if_asked(); },
-      .folders = std::move(folders)};
+  FileRequest files = recorded_input(manifest, request.dataset, true).files;
+  if (manifest.layout.dialect == Dialect::coclr) files.frame_order = FrameOrder::bytewise;
+  if (is_of_frames || !folders.empty()) files.pairs.suffixes.clear();
+  if (is_of_frames) files.pairs.takes_metadata = false;
+  FolderRequest folder{.root = against,
+                       .labels = {request.labels_file, request.label_column, request.key_column},
+                       .files = std::move(files),
+                       .may_mix_labels = !manifest.classes.empty(),
+                       .without_labels = is_unlabelled,
+                       .scratch_folder = temporary_folder(),
+                       .memory_bytes = request.memory_bytes / 4,
+                       .all_memory_bytes = request.memory_bytes,
+                       .stop_if_asked = [&] { events.stop_if_asked(); },
+                       .folders = std::move(folders)};
   std::unique_ptr<Source> source;
   if (stream) {
     source = open_compared_stream(*stream, std::move(input), folder, dataset);

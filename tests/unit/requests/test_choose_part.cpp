@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/ops/choose_part.hpp"
+#include "shale/requests/choose_part.hpp"
 #include "shale/shards/work_folder.hpp"
 
 #include "tests/support/grid_format.hpp"

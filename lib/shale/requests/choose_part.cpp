@@ -1,4 +1,4 @@
-#include "shale/ops/choose_part.hpp"
+#include "shale/requests/choose_part.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "shale/ops/choose_output.hpp"
+#include "shale/requests/choose_output.hpp"
 
 #include "tests/support/temp_dir.hpp"
 

@@ -1,4 +1,4 @@
-#include "shale/ops/choose_output.hpp"
+#include "shale/requests/choose_output.hpp"
 
 #include <filesystem>
 
