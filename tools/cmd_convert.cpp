@@ -8,8 +8,8 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/format.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/requests/choose_output.hpp"
 #include "shale/ops/convert.hpp"
+#include "shale/requests/choose_output.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"

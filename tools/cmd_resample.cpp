@@ -39,59 +39,55 @@ std::string plan_text(std::string_view what, const DrawPlan& plan) {
                      format_size(plan.scratch_bytes));
 }
 
-std::string drawn_text(std::string_view verb, const ResampleOutput& output,
+// Of a plan, or of what was done; `complete`: the dataset stood already.
+std::string drawn_text(const ResampleOutput& output, const ConvertOutput* dataset,
+                       const ConvertReport* complete, const ResamplePlan* plan,
                        const ResampleRequest& request) {
-  return fmt::format("{} {} of {} {}\n", verb, format_count(output.rows),
-                     format_counted(output.source_rows, "row", "rows"),
-                     manner_text(request.conversion.order.draw->mode));
-}
-
-std::string dataset_text(std::string_view verb, const ConvertOutput& dataset,
-                         const std::string& output) {
-  const Manifest& manifest = dataset.manifest;
-  const std::string shards =
-      dataset.is_of_files() ? "" : " in " + format_counted(manifest.shard_count, "shard", "shards");
-  return fmt::format("{} {}{} of {} to {} ({})\n", verb,
-                     format_counted(manifest.digest.samples, "sample", "samples"), shards,
-                     manifest.format, output, format_size(dataset.file_bytes));
-}
-
-std::string text_of(std::string_view verb, const ResampledArray& array) {
-  return fmt::format("{} {} to {} ({})\n", verb, array_text(array.field, array.rows),
-                     printable(array.path), format_size(array.file_bytes));
+  const ConvertRequest& conversion = request.conversion;
+  const std::string_view verb = plan != nullptr ? "would write" : "wrote";
+  std::string text = complete != nullptr ? complete_text(*complete, conversion.output) : "";
+  text += fmt::format("{} {} of {} {}\n", plan != nullptr ? "would draw" : "drew",
+                      format_count(output.rows), format_counted(output.source_rows, "row", "rows"),
+                      manner_text(conversion.order.draw->mode));
+  if (dataset != nullptr && complete == nullptr) {
+    const Manifest& manifest = dataset->manifest;
+    const std::string shards =
+        dataset->is_of_files() ? ""
+                               : " in " + format_counted(manifest.shard_count, "shard", "shards");
+    text += fmt::format("{} {}{} of {} to {} ({})\n", verb,
+                        format_counted(manifest.digest.samples, "sample", "samples"), shards,
+                        manifest.format, printable(conversion.output),
+                        format_size(dataset->file_bytes));
+    if (plan != nullptr) {
+      for (const auto& [field, drawn] : plan->field_plans)
+        text += plan_text(printable(field), drawn);
+    }
+  }
+  for (const ResampledArray& array : output.arrays) {
+    text += fmt::format("{} {} to {} ({})\n", verb, array_text(array.field, array.rows),
+                        printable(array.path), format_size(array.file_bytes));
+    if (plan != nullptr && array.path != request.indices_output)
+      text += plan_text("strategy", array.plan);
+  }
+  return text;
 }
 
 std::string report_text(const ResamplePlan& plan, const ResampleRequest& request) {
-  const std::string output = printable(request.conversion.output);
-  const std::string_view verb = "would write";
-  const bool is_complete = plan.dataset && plan.dataset->complete;
-  std::string text;
-  if (is_complete) text += complete_text(*plan.dataset->complete, request.conversion.output);
-  text += drawn_text("would draw", plan, request);
-  if (plan.dataset && !is_complete) {
-    text += dataset_text(verb, *plan.dataset, output);
-    for (const auto& [field, drawn] : plan.field_plans) text += plan_text(printable(field), drawn);
-  }
-  for (const ResampledArray& array : plan.arrays) {
-    text += text_of(verb, array);
-    if (array.path != request.indices_output) text += plan_text("strategy", array.plan);
-  }
-  return text + fmt::format("next: {}\n", kAfterPlan);
+  const ConvertPlan* const dataset = plan.dataset ? &*plan.dataset : nullptr;
+  const bool is_complete = dataset != nullptr && dataset->complete;
+  return drawn_text(plan, dataset, is_complete ? &*dataset->complete : nullptr, &plan, request) +
+         fmt::format("next: {}\n", kAfterPlan);
 }
 
 std::string report_text(const ResampleReport& report, const ResampleRequest& request) {
   const std::string output = printable(request.conversion.output);
-  const bool is_complete = report.dataset && report.dataset->was_complete;
-  std::string text;
-  if (is_complete) text += complete_text(*report.dataset, request.conversion.output);
-  text += drawn_text("drew", report, request);
-  if (report.dataset && !is_complete) text += dataset_text("wrote", *report.dataset, output);
-  for (const ResampledArray& array : report.arrays) text += text_of("wrote", array);
-  return text +
-         fmt::format("next: {}\n",
-                     report.dataset
-                         ? next_command(*report.dataset, output)
-                         : look_command(*format_of_output(request.conversion.output), output));
+  const ConvertReport* const dataset = report.dataset ? &*report.dataset : nullptr;
+  const bool is_complete = dataset != nullptr && dataset->was_complete;
+  const std::string next = dataset != nullptr
+                               ? next_command(*dataset, output)
+                               : look_command(*format_of_output(request.conversion.output), output);
+  return drawn_text(report, dataset, is_complete ? dataset : nullptr, nullptr, request) +
+         fmt::format("next: {}\n", next);
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ namespace {
 
 ConvertReport verified(const ConvertRequest& request, ConvertReport report, const Events& events) {
   // One file was verified before it got its name.
-  if (request.verify && !report.is_of_files()) verify_output(request, report, events);
+  if (request.verify && !report.is_of_files())
+    verify_output(request, request.output, report, events);
   return report;
 }
 
@@ -104,25 +105,8 @@ Events events_of_split(const Events& events, const std::string& name) {
   return of_split;
 }
 
-// What is added up of all splits, as one.
-void add_output(ConvertOutput& all, const ConvertOutput& one) {
-  if (all.manifest.format.empty()) {
-    all = one;
-    all.split.clear();
-    all.notes.clear();
-    return;
-  }
-  Manifest& sum = all.manifest;
-  append_totals(sum, one.manifest);
-  sum.source.samples += one.manifest.source.samples;
-  sum.source.bytes += one.manifest.source.bytes;
-  if (sum.images && sum.images->duplicates && one.manifest.images->duplicates)
-    sum.images->duplicates->add(*one.manifest.images->duplicates);
-  all.file_bytes += one.file_bytes;
-}
-
 void add_report(ConvertReport& all, const ConvertReport& one) {
-  add_output(all, one);
+  append_output(all, one);
   const bool is_first = all.splits.empty();
   all.skipped += one.skipped;
   all.was_complete = (is_first || all.was_complete) && one.was_complete;
@@ -163,10 +147,11 @@ class SplitSets {
         plan.complete->split = split.name;
         add_report(complete, *plan.complete);
       }
-      add_output(all, plan.complete ? static_cast<const ConvertOutput&>(*plan.complete) : plan);
+      append_output(all, plan.complete ? static_cast<const ConvertOutput&>(*plan.complete) : plan);
       all.splits.push_back(std::move(plan));
     }
-    complete.output = all.output = output_;
+    name_sum(complete);
+    name_sum(all);
     if (complete.splits.size() == splits_.size()) all.complete = std::move(complete);
     return all;
   }
@@ -190,7 +175,7 @@ class SplitSets {
       report.split = split.name;
       add_report(all, report);
     }
-    all.output = output_;
+    name_sum(all);
     return all;
   }
 
@@ -200,6 +185,12 @@ class SplitSets {
     ConvertRequest request;
     std::optional<ConvertReport> complete = {};  // it stands already
   };
+
+  void name_sum(ConvertOutput& all) const {
+    all.output = output_;
+    all.split.clear();
+    all.notes.clear();
+  }
 
   void say_left_out(const SplitFolders& folders) const {
     if (folders.others == 0) return;

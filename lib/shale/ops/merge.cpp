@@ -223,7 +223,10 @@ class Gathering {
   void take(const std::string& folder, const ManifestFile& file, const std::string& new_name) {
     if (file.name.empty()) return;
     const std::string from = join_path(folder, file.name), to = join_path(work_.path(), new_name);
-    refuse_other_size(from, file);
+    if (const std::uint64_t bytes = InputFile(from).size(); bytes != file.bytes) {
+      throw Error(Code::damaged, "has {} bytes, but its manifest says {}", bytes, file.bytes)
+          .at(from);
+    }
     report_.file_bytes += file.bytes;
     if (stands(to)) {
       if (are_one_file(from, to)) return count_link();
@@ -242,13 +245,6 @@ class Gathering {
   void count_copy(const ManifestFile& file) {
     ++report_.copied_files;
     report_.copied_bytes += file.bytes;
-  }
-
-  static void refuse_other_size(const std::string& path, const ManifestFile& file) {
-    const std::uint64_t bytes = InputFile(path).size();
-    if (bytes == file.bytes) return;
-    throw Error(Code::damaged, "has {} bytes, but its manifest says {}", bytes, file.bytes)
-        .at(path);
   }
 
   void begin_copying() {
@@ -470,9 +466,16 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
   return report;
 }
 
-}  // namespace
+// All that is decided before the first file is linked.
+struct MergePlan {
+  PartsReport found;
+  std::vector<std::string> paths;         // of the parts
+  bool is_standing = false;               // the output holds a dataset
+  std::optional<Parts> parts = {};        // where none is removed already
+  std::optional<Manifest> complete = {};  // of the output: these parts are merged in it
+};
 
-MergeReport merge(const MergeRequest& request, const Events& events) {
+MergePlan plan(const MergeRequest& request, const Events& events) {
   refuse_stream(request.output);
   if (format_of_output(request.output) != nullptr) {
     throw Error(Code::usage, "parts are merged into a directory of shards, not into one file")
@@ -481,32 +484,41 @@ MergeReport merge(const MergeRequest& request, const Events& events) {
   }
   const Place place = look_at(request.output);
   refuse_strange_output(request.output, place);
-  const bool is_standing = place == Place::dataset && !is_swapping(request.output);
-  PartsReport found;
+  MergePlan plan;
+  plan.is_standing = place == Place::dataset && !is_swapping(request.output);
   try {
-    found = find_parts(request.parts, events);
+    plan.found = find_parts(request.parts, events);
   } catch (const Error& error) {
     // All are removed already, or not one was ever there.
-    if (error.code() != Code::not_found || !request.moves || !is_standing) throw;
+    if (error.code() != Code::not_found || !request.moves || !plan.is_standing) throw;
   }
-  std::vector<std::string> paths;
-  for (const FoundPart& part : found.parts) paths.push_back(part.path);
-  refuse_nested({request.output}, paths);
-  if (is_standing && request.moves) return finish_move(request, found, events);
-  refuse_unfit(found);
-  const Parts parts(found, events);
-  MergeReport report;
-  if (is_standing) {
-    report.manifest = refuse_incomplete(request.output);
-    refuse_other_content(request.output, report.manifest, parts.manifest());
-    report.parts = paths.size();
-    report.was_complete = true;
+  for (const FoundPart& part : plan.found.parts) plan.paths.push_back(part.path);
+  refuse_nested({request.output}, plan.paths);
+  if (plan.is_standing && request.moves) return plan;
+  refuse_unfit(plan.found);
+  plan.parts.emplace(plan.found, events);
+  if (!plan.is_standing) return plan;
+  plan.complete = refuse_incomplete(request.output);
+  refuse_other_content(request.output, *plan.complete, plan.parts->manifest());
+  return plan;
+}
+
+MergeReport run(const MergeRequest& request, MergePlan plan, const Events& events) {
+  if (plan.complete) {
     WorkFolder::clear_left(request.output);
-    return report;
+    return {
+        .manifest = std::move(*plan.complete), .parts = plan.paths.size(), .was_complete = true};
   }
-  report = merge_into(request, parts, events);
-  if (request.moves) remove_parts(request, paths, events);
+  if (plan.is_standing) return finish_move(request, plan.found, events);
+  MergeReport report = merge_into(request, *plan.parts, events);
+  if (request.moves) remove_parts(request, plan.paths, events);
   return report;
+}
+
+}  // namespace
+
+MergeReport merge(const MergeRequest& request, const Events& events) {
+  return run(request, plan(request, events), events);
 }
 
 }  // namespace shale

@@ -17,7 +17,7 @@ struct MergeRequest {
 };
 
 struct MergeReport {
-  Manifest manifest;
+  Manifest manifest = {};
   std::uint64_t parts = 0;
   std::uint64_t file_bytes = 0;  ///< of all shards
   std::uint64_t linked_files = 0, copied_files = 0, copied_bytes = 0;

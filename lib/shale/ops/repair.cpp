@@ -68,32 +68,7 @@ bool is_link_or_folder(const std::string& path) {
 class Repair {
  public:
   Repair(const RepairRequest& request, const Events& events)
-      : request_(request), events_(events), paths_(request.dataset) {}
-
-  RepairPlan plan() {
-    refuse_odd_inputs();
-    find_damage();
-    return std::move(report_);
-  }
-
-  RepairReport run() {
-    refuse_odd_inputs();
-    side_.emplace(request_.dataset);
-    try {
-      find_damage();
-      if (!report_.files.empty()) put_right();
-    } catch (...) {
-      side_->remove();
-      throw;
-    }
-    side_->remove();
-    side_.reset();
-    rebuild_indexes();
-    return std::move(report_);
-  }
-
- private:
-  void refuse_odd_inputs() const {
+      : request_(request), events_(events), paths_(request.dataset) {
     const Place place = look_at(request_.dataset);
     if (place == Place::absent) throw absent(request_.dataset);
     if (place == Place::unfinished) throw unfinished(request_.dataset);
@@ -120,6 +95,27 @@ class Repair {
         .hint("pass a copy of the dataset, or what it was made from");
   }
 
+  RepairPlan plan() {
+    find_damage();
+    return std::move(report_);
+  }
+
+  RepairReport run() {
+    side_.emplace(request_.dataset);
+    try {
+      find_damage();
+      if (!report_.files.empty()) put_right();
+    } catch (...) {
+      side_->remove();
+      throw;
+    }
+    side_->remove();
+    side_.reset();
+    rebuild_indexes();
+    return std::move(report_);
+  }
+
+ private:
   [[nodiscard]] std::string path_of(const std::string& name) const {
     return join_path(request_.dataset, name);
   }

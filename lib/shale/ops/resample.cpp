@@ -138,7 +138,17 @@ class Resampling {
 
   // Up to the first row.
   void prepare(ResampleOutput& output) {
-    refuse_outputs();
+    require_array_names(request_);
+    std::vector<std::string> inputs = inputs_of(conversion_), outputs{conversion_.output};
+    for (const auto& [input, output] : request_.also) {
+      inputs.push_back(input);
+      outputs.push_back(output);
+    }
+    if (!request_.indices_output.empty()) outputs.push_back(request_.indices_output);
+    refuse_nested(outputs, inputs);
+    std::erase_if(outputs, [](const std::string& output) { return !may_be_one_array(output); });
+    if (purpose_ == PlanFor::running) clear_left(outputs);
+    for (const std::string& output : outputs) refuse_taken_output(output, conversion_.overwrite);
     std::error_code error;
     if (!conversion_.scratch_folder.empty() && !fs::is_directory(run_folder_, error))
       throw Error(Code::not_found, "no such folder for temporary files").at(run_folder_);
@@ -163,20 +173,6 @@ class Resampling {
   void name_arrays(ResampleOutput& output) {
     for (DrawnArray& target : targets_) output.arrays.push_back(std::move(target.array));
     if (numbers_) output.arrays.push_back(std::move(*numbers_));
-  }
-
-  void refuse_outputs() const {
-    require_array_names(request_);
-    std::vector<std::string> inputs = inputs_of(conversion_), outputs{conversion_.output};
-    for (const auto& [input, output] : request_.also) {
-      inputs.push_back(input);
-      outputs.push_back(output);
-    }
-    if (!request_.indices_output.empty()) outputs.push_back(request_.indices_output);
-    refuse_nested(outputs, inputs);
-    std::erase_if(outputs, [](const std::string& output) { return !may_be_one_array(output); });
-    if (purpose_ == PlanFor::running) clear_left(outputs);
-    for (const std::string& output : outputs) refuse_taken_output(output, conversion_.overwrite);
   }
 
   // What a killed run of these outputs left.

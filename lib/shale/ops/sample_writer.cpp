@@ -139,7 +139,8 @@ struct SampleWriter::Impl {
       is_whole = true;
       target->place(report);
       target.reset();  // another writer may take the output now
-      if (request.verify && !report.was_verified) verify_output(request, report, events);
+      if (request.verify && !report.was_verified)
+        verify_output(request, request.output, report, events);
       refuse_findings(report.verification, request.output);
       return report;
     } catch (...) {

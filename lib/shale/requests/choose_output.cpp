@@ -21,15 +21,6 @@ bool agrees(const std::string& chosen, const std::string& output, const Format& 
   return &format_named(chosen) == &format;
 }
 
-void refuse_other_format(const std::string& chosen, const std::string& output,
-                         const Format& format) {
-  if (agrees(chosen, output, format)) return;
-  throw Error(Code::usage, "--to {} for an output that is one {} file by its name",
-              printable(chosen), is_archive_name(output) ? kArchive : format.name)
-      .at(output)
-      .hint("leave out --to, or choose an output with another suffix, or with none for shards");
-}
-
 bool is_deflate(const OutputOptions& options) {
   if (!options.compression || *options.compression == "none") return false;
   if (*options.compression == "deflate") return true;
@@ -62,17 +53,6 @@ void refuse_misplaced(const ConvertRequest& request, const FormatLayout& chosen)
   }
 }
 
-// A suffix such as .ldb or .LMDB was meant to choose a format.
-void refuse_unknown_suffix(const std::string& output) {
-  const std::string suffix = std::filesystem::path(output).extension().string();
-  if (suffix.empty()) return;
-  throw Error(Code::usage, "no format was chosen, and none has the suffix {}", printable(suffix))
-      .at(output)
-      .hint(
-          "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5, .tfrecord, .pt or "
-          ".safetensors; for a directory of shards choose one of 'shale formats' with --to");
-}
-
 std::string format_of_shards(const std::string& output, const OutputOptions& options) {
   if (options.format == kArchive) {
     throw Error(Code::usage, "--to npz: an archive is one file, and '{}' would be a directory",
@@ -80,7 +60,15 @@ std::string format_of_shards(const std::string& output, const OutputOptions& opt
         .hint("choose an output that ends in .npz; shards of arrays are --to npy");
   }
   if (!options.format && options.is_append) return {};
-  if (!options.format) refuse_unknown_suffix(output);
+  // A suffix such as .ldb or .LMDB was meant to choose a format.
+  const std::string suffix = std::filesystem::path(output).extension().string();
+  if (!options.format && !suffix.empty()) {
+    throw Error(Code::usage, "no format was chosen, and none has the suffix {}", printable(suffix))
+        .at(output)
+        .hint(
+            "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5, .tfrecord, .pt or "
+            ".safetensors; for a directory of shards choose one of 'shale formats' with --to");
+  }
   return std::string(format_named(options.format.value_or("")).name);  // "": it lists them
 }
 
@@ -104,8 +92,13 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
                                                   layout->writes == Layout::Writes::list_files);
   const bool has_own_format = layout != nullptr && layout->writes == Layout::Writes::list_files;
   if (const Format* const format = format_of_output(request.output)) {
-    if (options.format && !has_own_format)
-      refuse_other_format(*options.format, request.output, *format);
+    if (options.format && !has_own_format && !agrees(*options.format, request.output, *format)) {
+      throw Error(Code::usage, "--to {} for an output that is one {} file by its name",
+                  printable(*options.format),
+                  is_archive_name(request.output) ? kArchive : format->name)
+          .at(request.output)
+          .hint("leave out --to, or choose an output with another suffix, or with none for shards");
+    }
     request.format = format->name;
   } else if (has_own_format || (is_directory && !options.format)) {
     request.format = chosen.format->name;

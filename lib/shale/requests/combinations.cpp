@@ -98,6 +98,12 @@ constexpr std::string_view kSplitHint =
     "choose a directory as output, or run once for each part, with --select FILE";
 constexpr std::string_view kForOneSet =
     "--{option} is for one dataset, but the input holds splits, and becomes several";
+constexpr std::string_view kNotForStream =
+    "--{option} is not for a stream, which is read once, in its own order";
+constexpr std::string_view kNotForStreamHint =
+    "leave out the option; or write the archive to a .tar file, decompressed, which is read in "
+    "place "
+    "and takes it";
 
 // Lines that read aloud; clang-format would break each into six.
 // clang-format off
@@ -146,6 +152,9 @@ constexpr Exclusion kExclusions[] = {
     {"append", kFolderOfSplits, has_append, nullptr, kForOneSet, "append one split at a time: name its folder, and its dataset"},
     {"select", kFolderOfSplits, has_choice, nullptr, kForOneSet, "convert each split by itself, with --select or --exclude and --classes-from"},
     {"listing", kFolderOfSplits, has_listing, nullptr, kForOneSet, kLeaveOut},
+    {"append", kStream, has_append, nullptr, kNotForStream, kNotForStreamHint},
+    {"split", kStream, has_split, nullptr, kNotForStream, kNotForStreamHint},
+    {"layout", kStream, kToClasses, nullptr, "--layout {layout} is not for a stream, which is read once, in its own order", kNotForStreamHint},
 };
 // clang-format on
 

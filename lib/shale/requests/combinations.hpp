@@ -22,7 +22,7 @@ struct Exclusion {
 };
 
 /// What an input turned out to be, as Exclusion::with.
-inline constexpr std::string_view kFolderOfSplits = "a folder of splits";
+inline constexpr std::string_view kFolderOfSplits = "a folder of splits", kStream = "a stream";
 
 /// In the order in which they are looked at. The man page has them as "WHAT DOES NOT GO TOGETHER".
 [[nodiscard]] std::span<const Exclusion> exclusions();

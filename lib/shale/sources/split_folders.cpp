@@ -72,7 +72,6 @@ void find_classes(FileTree& tree, const InputRequest& request, SplitFolders& spl
   std::set<std::string> all;
   for (const std::string& name : splits.names) {
     std::vector<std::string>& found = classes[name] = classes_in(tree, name, request.files.hidden);
-    if (found.empty()) splits.without_classes.push_back(name);
     all.insert(found.begin(), found.end());
   }
   if (!is_given && has_train) splits.classes = classes[std::string(kTrain)];

@@ -17,9 +17,7 @@ struct SplitFolders {
   /// One table for all: the class folders of train, or, without it, those of all splits, sorted
   /// bytewise. Empty: the input brings its own, or the request does.
   std::vector<std::string> classes;
-  std::string classes_from;  ///< the folder that they were taken from, for messages
-  std::vector<std::string>
-      without_classes;                    ///< those that hold neither class folders nor a dataset
+  std::string classes_from;               ///< the folder that they were taken from, for messages
   std::vector<std::string> beside;        ///< names of what else is in the folder, the first few
   std::uint64_t others = 0;               ///< how many such entries there are
   std::shared_ptr<FileTree> tree;         ///< of the input, if that is an archive; null: a folder

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <utility>
 
-#include "shale/archives/tar_stream.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -45,26 +44,6 @@ void require_dataset(const std::string& output) {
       .hint("leave out --append to begin one");
 }
 
-// A new manifest says that all of the dataset is whole: what is small is proved, the rest has its
-// size.
-void refuse_damaged(const std::string& output) {
-  prove_other_files(DatasetPaths(output), refuse_incomplete(output));
-}
-
-void refuse_unfit_set(const ConvertRequest& request, const Manifest& manifest) {
-  if (manifest.part) {
-    throw cannot_append(request.output, fmt::format("it is part {} of {} of a run",
-                                                    manifest.part->index, manifest.part->count))
-        .hint("merge the parts, and append to the result");
-  }
-  (void)format_of(manifest);
-  if (!request.format.empty() && request.format != manifest.format) {
-    throw cannot_append(request.output, fmt::format("its format is {}, and --to says {}",
-                                                    manifest.format, request.format))
-        .hint("leave out --to");
-  }
-}
-
 std::uint64_t number_option(const Manifest& manifest, std::string_view name,
                             std::uint64_t otherwise) {
   for (const auto& [option, value] : manifest.options) {
@@ -79,7 +58,17 @@ std::uint64_t number_option(const Manifest& manifest, std::string_view name,
 
 // What the request leaves open is as the dataset has it.
 ConvertRequest request_for(const ConvertRequest& asked, const Manifest& manifest) {
-  refuse_unfit_set(asked, manifest);
+  if (manifest.part) {
+    throw cannot_append(asked.output, fmt::format("it is part {} of {} of a run",
+                                                  manifest.part->index, manifest.part->count))
+        .hint("merge the parts, and append to the result");
+  }
+  (void)format_of(manifest);
+  if (!asked.format.empty() && asked.format != manifest.format) {
+    throw cannot_append(asked.output, fmt::format("its format is {}, and --to says {}",
+                                                  manifest.format, asked.format))
+        .hint("leave out --to");
+  }
   ConvertRequest request = asked;
   const ConvertRequest defaults;
   request.format = manifest.format;
@@ -98,24 +87,6 @@ std::string fields_of(const Schema& schema) {
   return text;
 }
 
-void refuse_other_fields(const std::string& output, const Schema& was, const SourceInfo& input) {
-  const Schema& is = input.schema;
-  if (was.fields != is.fields) {
-    throw cannot_append(output, fmt::format("its fields are {}, those of the input {}",
-                                            fields_of(was), fields_of(is)))
-        .hint(input.pairs.empty() && input.metadata.empty()
-                  ? "choose another output, or the same fields in the same order (--fields)"
-                  : "choose another output, or pass --pairs off to leave out the files beside the "
-                    "images");
-  }
-  if (was.has_keys == is.has_keys) return;
-  constexpr std::string_view kNames = "names", kNumbers = "numbers";
-  throw cannot_append(
-      output, fmt::format("its keys are {}, those of the input {}",
-                          was.has_keys ? kNames : kNumbers, is.has_keys ? kNames : kNumbers))
-      .hint("choose another output");
-}
-
 std::string text_of(const std::vector<ManifestTransform>& transform) {
   std::string text;
   for (const ManifestTransform& each : transform)
@@ -123,22 +94,37 @@ std::string text_of(const std::vector<ManifestTransform>& transform) {
   return text.empty() ? "none" : text;
 }
 
-// All samples of a set are made by one rule, and by one codec.
-void refuse_other_image_work(const std::string& output, const std::vector<ManifestTransform>& was,
-                             const SourceInfo& source) {
-  const std::vector<ManifestTransform> is =
-      source.transform ? source.transform->recorded() : std::vector<ManifestTransform>();
-  if (was == is) return;
-  const std::string before = text_of(was), now = text_of(is);
-  if (before != now) {
-    throw cannot_append(output,
-                        fmt::format("its image work is {}, that of the command {}", before, now))
-        .hint(was.empty() ? "leave out the options of image work, or choose another output"
-                          : "pass the options that the dataset was made with");
+// All samples of a set have the same fields and keys, and are made by one rule, and by one codec.
+void compare_input(const std::string& output, const Manifest& manifest, const SourceInfo& input) {
+  const Schema &was = manifest.schema, &is = input.schema;
+  const auto keys = [](const Schema& schema) { return schema.has_keys ? "names" : "numbers"; };
+  const std::vector<ManifestTransform> work =
+      input.transform ? input.transform->recorded() : std::vector<ManifestTransform>();
+  const struct {
+    bool is_same;
+    std::string_view fact;
+    std::string then, now;
+    std::string_view hint;
+  } facts[] = {
+      {was.fields == is.fields, "its fields are {}, those of the input {}", fields_of(was),
+       fields_of(is),
+       input.pairs.empty() && input.metadata.empty()
+           ? "choose another output, or the same fields in the same order (--fields)"
+           : "choose another output, or pass --pairs off to leave out the files beside the images"},
+      {was.has_keys == is.has_keys, "its keys are {}, those of the input {}", keys(was), keys(is),
+       "choose another output"},
+      {text_of(manifest.transform) == text_of(work), "its image work is {}, that of the command {}",
+       text_of(manifest.transform), text_of(work),
+       manifest.transform.empty() ? "leave out the options of image work, or choose another output"
+                                  : "pass the options that the dataset was made with"},
+      {manifest.transform == work, "its images were made by other codecs: {}",
+       other_codec(manifest.transform).value_or("of another version"), "",
+       "use the version of shale that wrote it, or convert everything again"},
+  };
+  for (const auto& [is_same, fact, then, now, hint] : facts) {
+    if (!is_same)
+      throw cannot_append(output, fmt::format(fmt::runtime(fact), then, now)).hint(hint);
   }
-  throw cannot_append(output, fmt::format("its images were made by other codecs: {}",
-                                          other_codec(was).value_or("of another version")))
-      .hint("use the version of shale that wrote it, or convert everything again");
 }
 
 // The class table of both: no label changes its meaning.
@@ -245,7 +231,9 @@ AppendTarget::Standing::Standing(const std::string& output)
 void AppendTarget::look(const Events& events) {
   if (work_ || !is_swapping(request_.output)) require_dataset(request_.output);
   if (!work_ && !is_only_planned_) return;
-  refuse_damaged(request_.output);
+  // A new manifest says that all of the dataset is whole: what is small is proved, the rest has its
+  // size.
+  prove_other_files(DatasetPaths(request_.output), refuse_incomplete(request_.output));
   standing_.emplace(request_.output);
   request_ = request_for(request_, manifest());
   if (!work_) return;
@@ -261,10 +249,8 @@ std::uint64_t AppendTarget::run() const {
 std::unique_ptr<Source> AppendTarget::open(const ConvertRequest& request,
                                            const std::string& scratch_folder,
                                            const Events& events) {
-  std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
-  refuse_for_stream(*source, request.inputs.front(), "--append");
-  refuse_other_fields(request.output, manifest().schema, source->info());
-  refuse_other_image_work(request.output, manifest().transform, source->info());
+  std::unique_ptr<Source> source = Target::open(request, scratch_folder, events);
+  compare_input(request.output, manifest(), source->info());
   if (source->info().schema.has_keys) return source;
   return make_numbered_source(std::move(source), manifest().digest.samples);
 }

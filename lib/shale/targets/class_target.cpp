@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "shale/archives/tar_stream.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -156,14 +155,9 @@ std::vector<std::int64_t> labels_of(const WorkFolder& work) {
   return labels;
 }
 
-void drop_shards(Manifest& manifest) {
-  std::erase_if(manifest.options,
-                [](const auto& option) { return option.first.starts_with("shard_"); });
-}
-
 void complete_report(ConvertReport& report, const ConvertRequest& request, const WorkFolder& work,
                      const std::vector<std::string>& directories) {
-  drop_shards(report.manifest);
+  drop_shard_options(report.manifest);
   report.file_bytes = 0;
   work.for_each_shard([&](const ManifestShard& shard) {
     for (const ManifestFile& file : shard.files) report.file_bytes += file.bytes;
@@ -229,13 +223,6 @@ void ClassTarget::take() {
   if (moves) carry_out(*moves, request_, *work_);
 }
 
-std::unique_ptr<Source> ClassTarget::open(const ConvertRequest& request,
-                                          const std::string& scratch_folder, const Events& events) {
-  std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
-  refuse_for_stream(*source, request.inputs.front(), "--layout " + request.layout);
-  return source;
-}
-
 // One that was killed when all of its samples were there is finished by now.
 std::optional<ConvertReport> ClassTarget::completed(RunInput& input, const Events& /*events*/) {
   if (!was_moving_) return std::nullopt;
@@ -266,7 +253,7 @@ void ClassTarget::refuse_taken(const SourceInfo& source, const std::string& head
 }
 
 void ClassTarget::plan(ConvertPlan& plan, const Events& /*events*/) const {
-  drop_shards(plan.manifest);
+  drop_shard_options(plan.manifest);
   plan.file_bytes = plan.data_bytes;
   plan.manifest.shard_count = plan.manifest.classes.size();
 }

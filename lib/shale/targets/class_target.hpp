@@ -26,9 +26,6 @@ class ClassTarget final : public ShardTarget {
   void look(const Events& events) override;
   [[nodiscard]] bool is_finished() const override { return false; }
   void take() override;
-  [[nodiscard]] std::unique_ptr<Source> open(const ConvertRequest& request,
-                                             const std::string& scratch_folder,
-                                             const Events& events) override;
   [[nodiscard]] std::optional<ConvertReport> completed(RunInput& input,
                                                        const Events& events) override;
   void refuse_taken(const SourceInfo& info, const std::string& head) const override;

@@ -44,9 +44,10 @@ void refuse_taken_names(const std::string& output, const Format& format, const S
   refuse_foreign_files(SetPlace::of_dataset(output), suffixes);
 }
 
-void verify_output(const ConvertRequest& request, ConvertReport& report, const Events& events) {
+void verify_output(const ConvertRequest& request, const std::string& path, ConvertReport& report,
+                   const Events& events) {
   VerifyRequest verification;
-  verification.dataset = request.output;
+  verification.dataset = path;
   verification.jobs = request.jobs;
   verification.memory_bytes = request.memory_bytes;
   report.verification = verify(verification, {}, events);
@@ -77,6 +78,11 @@ Manifest refuse_incomplete(const std::string& output) {
   return manifest;
 }
 
+void drop_shard_options(Manifest& manifest) {
+  std::erase_if(manifest.options,
+                [](const auto& option) { return option.first.starts_with("shard_"); });
+}
+
 void append_totals(Manifest& sum, const Manifest& more) {
   sum.digest.append(more.digest);
   sum.payload_bytes += more.payload_bytes;
@@ -86,6 +92,20 @@ void append_totals(Manifest& sum, const Manifest& more) {
   if (!more.images) return;
   if (!sum.images) sum.images.emplace();
   sum.images->add(*more.images);
+}
+
+void append_output(ConvertOutput& all, const ConvertOutput& one) {
+  if (all.manifest.format.empty()) {
+    all = one;
+    return;
+  }
+  Manifest& sum = all.manifest;
+  append_totals(sum, one.manifest);
+  sum.source.samples += one.manifest.source.samples;
+  sum.source.bytes += one.manifest.source.bytes;
+  if (sum.images && sum.images->duplicates && one.manifest.images->duplicates)
+    sum.images->duplicates->add(*one.manifest.images->duplicates);
+  all.file_bytes += one.file_bytes;
 }
 
 void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work) {

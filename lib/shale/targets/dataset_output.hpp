@@ -29,8 +29,12 @@ void say_both_stay(const std::string& output, std::uint64_t needed, const Events
 /// Errors: Code::exists for files of somebody else under the names of shards.
 void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema);
 
-/// Verifies the finished set, for --verify: the findings are in the report.
-void verify_output(const ConvertRequest& request, ConvertReport& report, const Events& events);
+/// Verifies what is finished at `path`, for --verify: the findings are in the report.
+void verify_output(const ConvertRequest& request, const std::string& path, ConvertReport& report,
+                   const Events& events);
+
+/// Options of shards, which did not shape what is one file.
+void drop_shard_options(Manifest& manifest);
 
 /// Looks at all that the finished set in a directory needs, by name and size; returns its manifest.
 /// Errors: Code::damaged naming the file; same as read_manifest.
@@ -39,6 +43,9 @@ Manifest refuse_incomplete(const std::string& output);
 /// Adds what one manifest counts to another, of samples that come before its own: samples, bytes,
 /// shards, what was left out, images (but for duplicates, which are of all of them).
 void append_totals(Manifest& sum, const Manifest& more);
+
+/// The same of outputs, each of samples of its own: one of nothing becomes the other.
+void append_output(ConvertOutput& all, const ConvertOutput& one);
 
 /// Writes what the format's own readers want beside the shards into work.path(), and the manifest,
 /// last.

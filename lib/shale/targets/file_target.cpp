@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "shale/archives/tar_stream.hpp"
 #include "shale/arrays/array_writers.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
@@ -19,8 +18,8 @@
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/targets/dataset_output.hpp"
 #include "shale/targets/lists_beside.hpp"
-#include "shale/verify/verify.hpp"
 
 namespace shale {
 namespace {
@@ -37,12 +36,6 @@ bool is_packed(const ConvertRequest& request, const Schema& schema) {
          (is_tensor_name(request.output) && schema.fields.size() > 1);
 }
 
-// Options of shards did not shape it.
-void drop_shard_options(Manifest& manifest) {
-  std::erase_if(manifest.options,
-                [](const auto& option) { return option.first.starts_with("shard_"); });
-}
-
 // What is next to the file, or is only there to verify it: of the file, whose samples are all
 // there, not of the input.
 void write_file_manifest(TemporaryOutput& output, Manifest manifest) {
@@ -54,16 +47,6 @@ void write_file_manifest(TemporaryOutput& output, Manifest manifest) {
   manifest.skipped = manifest.ignored = 0;
   write_manifest_file(join_path(output.work().path(), output.place().manifest), manifest,
                       [&](const ShardVisitor& visit) { output.work().for_each_shard(visit); });
-}
-
-void verify_file(const ConvertRequest& request, const std::string& path, const Events& events,
-                 ConvertReport& report) {
-  VerifyRequest verification;
-  verification.dataset = path;
-  verification.jobs = request.jobs;
-  verification.memory_bytes = request.memory_bytes;
-  report.verification = verify(verification, {}, events);
-  report.was_verified = true;
 }
 
 // Packs the arrays, one per field, that are in the work folder, as .npz members.
@@ -193,8 +176,7 @@ void FileTarget::plan_lists(ConvertRequest& request, const std::string& scratch_
     plain.files.listing.written = output_->work().new_listing_path();
     (void)remove_file(plain.files.listing.written);  // what a kill left
   }
-  const std::unique_ptr<Source> whole = open_input(plain, scratch_folder, events);
-  refuse_for_stream(*whole, request.inputs.front(), "--split");
+  const std::unique_ptr<Source> whole = Target::open(plain, scratch_folder, events);
   refuse_unfit_file(request, format(), whole->info());
   (void)format().layout(whole->info().schema, format_options_of(request, format()));  // or refuses
   SplitLists lists(*layout_of(request), request.split, *whole, request.order.seed, scratch_folder,
@@ -260,7 +242,7 @@ void FileTarget::complete(Conversion* conversion, ConvertReport& report, const E
   } else {
     const bool has_index = request_.with_index || request_.verify;
     if (has_index) write_file_manifest(*output_, report.manifest);
-    if (request_.verify) verify_file(request_, output_->path(), events, report);
+    if (request_.verify) verify_output(request_, output_->path(), report, events);
     if (has_index && !request_.with_index) output_->drop_index();
     report.file_bytes = InputFile(output_->path()).size();
   }

@@ -70,25 +70,11 @@ struct FileOfPart {
 };
 
 void add_to(ConvertReport& all, ConvertReport one) {
-  Manifest& manifest = all.manifest;
-  if (manifest.format.empty()) {
-    all = std::move(one);
-    return;
-  }
-  one.manifest.ignored = 0;  // each of them has what the whole input has
-  append_totals(manifest, one.manifest);
-  all.file_bytes += one.file_bytes;
+  if (!all.manifest.format.empty())
+    one.manifest.ignored = 0;  // each of them has what the whole input has
+  append_output(all, one);
   all.skipped += one.skipped;
   for (SkippedSample& sample : one.first_skipped) all.first_skipped.push_back(std::move(sample));
-}
-
-void refuse_empty_list(const SplitLists& lists, const SplitRequest& split) {
-  for (std::size_t part = 0; part < split.parts.size(); ++part) {
-    const SplitLists::File& file = lists.files()[lists.file_of(part)];
-    if (file.rows > 0) continue;
-    throw Error(Code::bad_content, "--split leaves no video for {}", file.name)
-        .hint("give each list a video");
-  }
 }
 
 void put_in_place(WorkFolder& work, const std::string& output) {
@@ -172,7 +158,12 @@ class ListDirectory {
     }
     SplitLists lists(layout_, request_.split, *whole, request_.order.seed, scratch,
                      list_memory(request_.memory_bytes), events_);
-    refuse_empty_list(lists, request_.split);
+    for (std::size_t part = 0; part < request_.split.parts.size(); ++part) {
+      const SplitLists::File& file = lists.files()[lists.file_of(part)];
+      if (file.rows > 0) continue;
+      throw Error(Code::bad_content, "--split leaves no video for {}", file.name)
+          .hint("give each list a video");
+    }
     say_unlisted(lists.unlisted(), "in neither file", events_);
     if (!listing.empty() && stands(listing)) request_.files.listing.stored = listing;
     return lists;
@@ -180,8 +171,9 @@ class ListDirectory {
 
   void finish(ConvertOutput& output, const std::vector<SplitLists::File>& files) const {
     for (const SplitLists::File& file : files) output.lists.push_back({file.name, file.rows});
-    std::erase_if(output.manifest.options, [](const auto& option) {  // what shaped one file alone
-      return option.first.starts_with("shard_") || option.first == kChosenSamples;
+    drop_shard_options(output.manifest);
+    std::erase_if(output.manifest.options, [](const auto& option) {
+      return option.first == kChosenSamples;  // of one file
     });
     output.kind = OutputKind::list_files;
     output.output = request_.output;

@@ -73,20 +73,6 @@ class StandingList {
 
 ListsBeside::ListsBeside(const std::string& output, SplitLists lists, std::uint64_t most_missing)
     : folder_(folder_of_file(output)), lists_(std::move(lists)), files_(lists_.files()) {
-  refuse_other_files(most_missing);
-}
-
-ListsBeside::~ListsBeside() try {
-  for (const SplitLists::File& file : taken_) {
-    const std::string path = join_path(folder_, file.name);
-    const std::optional<InputFile> standing = list_at(path);
-    if (standing && holds(*standing, file)) (void)remove_file(path);
-  }
-} catch (const Error&) {
-  return;  // the error that led here is the one to be told
-}
-
-void ListsBeside::refuse_other_files(std::uint64_t most_missing) {
   std::vector<std::optional<StandingList>> standing(files_.size());
   bool is_any = false;
   for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -104,6 +90,16 @@ void ListsBeside::refuse_other_files(std::uint64_t most_missing) {
     if (standing[i] && !standing[i]->is_of_rows(is_of_videos ? most_missing : 0))
       throw has_other_content(standing[i]->path());
   }
+}
+
+ListsBeside::~ListsBeside() try {
+  for (const SplitLists::File& file : taken_) {
+    const std::string path = join_path(folder_, file.name);
+    const std::optional<InputFile> standing = list_at(path);
+    if (standing && holds(*standing, file)) (void)remove_file(path);
+  }
+} catch (const Error&) {
+  return;  // the error that led here is the one to be told
 }
 
 std::vector<WrittenList> ListsBeside::report() const {

@@ -34,8 +34,6 @@ class ListsBeside {
   void settle() { taken_.clear(); }
 
  private:
-  void refuse_other_files(std::uint64_t most_missing);
-
   const std::string folder_;
   SplitLists lists_;
   std::string work_folder_;

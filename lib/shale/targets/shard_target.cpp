@@ -21,18 +21,6 @@
 namespace shale {
 namespace {
 
-// An earlier run may have been allowed to leave out more.
-void refuse_too_many_skipped(const ConvertRequest& request, const SourceInfo& source,
-                             std::uint64_t skipped) {
-  const std::uint64_t limit = request.max_errors.limit(source.manifest.samples);
-  const std::uint64_t bad = skipped - std::min(skipped, source.skipped);
-  if (bad <= limit) return;
-  throw Error(Code::limit, "the finished dataset left out {}, more than --max-errors allows ({})",
-              format_counted(bad, "bad image", "bad images"), limit)
-      .at(join_path(request.output, kSkippedName))
-      .hint("fix or remove the images that it lists, then convert again with --overwrite");
-}
-
 // The files beside the images are taken now, and nobody asked for them.
 bool is_new_pairs(const Manifest& was, const Manifest& wanted, const ConvertRequest& request) {
   const auto has_pairs = [](const Manifest& manifest) {
@@ -62,8 +50,14 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
   (void)refuse_incomplete(request.output);
   report.was_complete = true;
   report.skipped = report.manifest.skipped;
-  refuse_too_many_skipped(request, source, report.skipped);
-  return report;
+  // An earlier run may have been allowed to leave out more.
+  const std::uint64_t limit = request.max_errors.limit(source.manifest.samples);
+  const std::uint64_t bad = report.skipped - std::min(report.skipped, source.skipped);
+  if (bad <= limit) return report;
+  throw Error(Code::limit, "the finished dataset left out {}, more than --max-errors allows ({})",
+              format_counted(bad, "bad image", "bad images"), limit)
+      .at(join_path(request.output, kSkippedName))
+      .hint("fix or remove the images that it lists, then convert again with --overwrite");
 }
 
 // Of a stream, which is known at its end: read to there, and compared sample by sample.

@@ -64,7 +64,16 @@ SplitLists::SplitLists(const Layout& layout, const SplitRequest& split, Source& 
       events_(events),
       classes_(whole.info().classes),
       split_(split, whole, seed, scratch_folder, memory_bytes, events) {
-  refuse_other_parts();
+  const auto count = [&](std::string_view name) {
+    return std::ranges::count(request_.parts, name, &SplitPart::name);
+  };
+  if (request_.parts.size() != 2 || count("train") != 1 || count("val") + count("test") != 1) {
+    std::string names;
+    for (const SplitPart& part : request_.parts) names += (names.empty() ? "" : ", ") + part.name;
+    throw Error(Code::usage, "--split into {}, but the readers of layout {} know two lists", names,
+                layout_.name)
+        .hint("split into train and test; val is another name of test");
+  }
   if (classes_.empty()) {
     throw Error(Code::bad_content, "the input has no class names, which --split needs")
         .hint("convert the folder of frames with --group frames");
@@ -92,19 +101,6 @@ Error SplitLists::unreadable(std::string_view what, std::string_view name,
                fault, readers_.program)
       .for_sample(name)
       .hint("rename its folder");
-}
-
-void SplitLists::refuse_other_parts() const {
-  const auto count = [&](std::string_view name) {
-    return std::ranges::count(request_.parts, name, &SplitPart::name);
-  };
-  if (request_.parts.size() == 2 && count("train") == 1 && count("val") + count("test") == 1)
-    return;
-  std::string names;
-  for (const SplitPart& part : request_.parts) names += (names.empty() ? "" : ", ") + part.name;
-  throw Error(Code::usage, "--split into {}, but the readers of layout {} know two lists", names,
-              layout_.name)
-      .hint("split into train and test; val is another name of test");
 }
 
 void SplitLists::refuse_unreadable(const SampleSplit::Entry& video) const {

@@ -53,7 +53,6 @@ class SplitLists {
 
  private:
   [[nodiscard]] std::vector<File> described(const KeySet& skipped, const RowSink& use);
-  void refuse_other_parts() const;
   [[nodiscard]] Error unreadable(std::string_view what, std::string_view name,
                                  std::string_view fault) const;
   void refuse_unreadable(const SampleSplit::Entry& video) const;

@@ -4,6 +4,7 @@
 #include "shale/base/error.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/shard_bounds.hpp"
 #include "shale/sources/open_input.hpp"
@@ -122,7 +123,9 @@ ConvertReport convert_into(Target& target, const Events& events) {
 
 std::unique_ptr<Source> Target::open(const ConvertRequest& request,
                                      const std::string& scratch_folder, const Events& events) {
-  return open_input(request, scratch_folder, events);
+  std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
+  if (source->info().is_stream) refuse_combinations(request, kStream);
+  return source;
 }
 
 SpaceNeed Target::require_space(const SourceInfo& info, const Events& events) const {

@@ -62,7 +62,7 @@ class Target {
   /// True if the list of a folder's files is kept for the run that goes on with this one.
   [[nodiscard]] virtual bool keeps_listing() const { return true; }
   /// Opens the input: of request(), with the listing that is to be read or made. Errors: same as
-  /// open_input.
+  /// open_input; Code::usage for a stream where it takes two passes.
   [[nodiscard]] virtual std::unique_ptr<Source> open(const ConvertRequest& request,
                                                      const std::string& scratch_folder,
                                                      const Events& events);

@@ -187,14 +187,6 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
   note_left_out(manifest, compared.left_out, notes);
 }
 
-// Of folders that are joined, one alone says nothing of the files in the others.
-void refuse_other_folders(const VerifyRequest& request, const OpenedDataset& dataset,
-                          const std::vector<NamedFolder>& folders) {
-  const std::string names = option_of(dataset.manifest, kFoldersOption);
-  if (names.empty() || names == names_text(folders)) return;
-  throw not_the_folders(request.dataset, names, "--against");
-}
-
 // What is gone from there would not be compared.
 void refuse_less_metadata(const VerifyRequest& request, const SourceInfo& source,
                           const Manifest& manifest) {
@@ -305,7 +297,10 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   const std::optional<StreamPath> stream = is_archive ? std::nullopt : stream_of_path(against);
   const bool is_of_folder = !folders.empty() || is_archive || stream ||
                             (look_at(against) != Place::dataset && !file_of_path(against));
-  if (is_of_folder) refuse_other_folders(request, dataset, folders);
+  // Of folders that are joined, one alone says nothing of the files in the others.
+  const std::string names = option_of(manifest, kFoldersOption);
+  if (is_of_folder && !names.empty() && names != names_text(folders))
+    throw not_the_folders(request.dataset, names, "--against");
   if (is_remade(dataset, request, is_of_folder, events)) {
     if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
     return compare_remade(dataset, request, sink, events, notes);

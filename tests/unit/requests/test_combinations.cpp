@@ -23,6 +23,7 @@ const std::map<std::string_view, Change> kGiven{
     {"compress", [](auto& request) { request.asked.compression = "none"; }},
     {"ext", [](auto& request) { request.files.suffixes = {".wav"}; }},
     {"group frames", [](auto& request) { request.files.groups_frames = true; }},
+    {"layout", [](auto& request) { request.layout = "grid-per-class"; }},
     {"listing", [](auto& request) { request.files.listing.shared = "listing"; }},
     {"max-errors", [](auto& request) { request.asked.has_max_errors = true; }},
     {"new-classes", [](auto& request) { request.classes.adds = true; }},
@@ -64,6 +65,7 @@ const std::map<std::string_view, Change> kWith{
     {"one file", output("out.grid")},
     {"shards", [](auto&) {}},
     {kFolderOfSplits, [](auto&) {}},
+    {kStream, [](auto&) {}},
 };
 
 ConvertRequest shards() {
