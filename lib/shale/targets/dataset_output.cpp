@@ -31,12 +31,6 @@ void refuse_strange_output(const std::string& output, Place place) {
   }
 }
 
-void say_both_stay(const std::string& output, std::uint64_t needed, const Events& events) {
-  const std::string size = needed == 0 ? "" : " (" + format_size(needed) + " of samples)";
-  events.say(fmt::format("the dataset in {} stays until the new one{} is complete",
-                         printable(output), size));
-}
-
 void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema) {
   std::vector<std::string> suffixes =
       format.layout(schema, OptionSet(format.options)).file_suffixes;

@@ -23,9 +23,6 @@ struct ShardsIn {
 /// Errors: Code::exists for what is neither a dataset nor free.
 void refuse_strange_output(const std::string& output, Place place);
 
-/// Says that the old set stays until the new one, of so many bytes (0: not known), is complete.
-void say_both_stay(const std::string& output, std::uint64_t needed, const Events& events);
-
 /// Errors: Code::exists for files of somebody else under the names of shards.
 void refuse_taken_names(const std::string& output, const Format& format, const Schema& schema);
 

@@ -212,47 +212,4 @@ std::optional<RunState> resumption_of(const ConvertRequest& request, const Unfin
   return left.state;
 }
 
-void say_continuing(const WorkFolder& work, const RunState& from, const SourceInfo& source,
-                    const Events& events) {
-  if (from.samples == 0) return;
-  if (source.is_stream) {
-    return events.say(
-        fmt::format("continuing: {} with {} are complete; the stream is read again up to there",
-                    format_counted(work.shards(), "shard", "shards"),
-                    format_counted(from.samples, "sample", "samples")));
-  }
-  events.say(fmt::format(
-      "continuing: {} with {} of {} are complete", format_counted(work.shards(), "shard", "shards"),
-      format_counted(from.samples, "sample", "samples"), format_count(source.manifest.samples)));
-}
-
-Code code_in_flight() noexcept {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error.code();
-  } catch (...) {
-    return Code::bug;
-  }
-}
-
-void leave_stopped_run(WorkFolder& work, const ConvertRequest& request, Code code,
-                       bool replaces) noexcept {
-  const bool was_stopped = code == Code::interrupted;
-  // Of an input that has changed, or an old set that stands: no part of it stays in the way.
-  const bool is_hopeless = request.overwrite && code == Code::mismatch;
-  const bool holds_anything = work.holds_shards() || (was_stopped && work.holds_listing());
-  if (!holds_anything || is_hopeless || (replaces && !was_stopped)) {
-    work.abandon();
-  } else {
-    work.drop_unfinished_files();
-  }
-}
-
-Error interrupted_with(std::uint64_t shards) {
-  return Error(Code::interrupted, "interrupted: {} complete",
-               format_counted(shards, "shard is", "shards are"))
-      .hint("run the same command again to continue");
-}
-
 }  // namespace shale

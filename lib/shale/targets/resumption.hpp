@@ -57,19 +57,4 @@ void refuse_other_run(const ConvertRequest& request, const UnfinishedRun& left,
                                                     const UnfinishedRun& left,
                                                     const std::string& head);
 
-/// Says how much is complete of a run that goes on.
-void say_continuing(const WorkFolder& work, const RunState& from, const SourceInfo& source,
-                    const Events& events);
-
-/// The code of the exception that is being handled.
-[[nodiscard]] Code code_in_flight() noexcept;
-
-/// What a run that stopped with an error leaves: complete shards, lists, journal and listing, or
-/// nothing where nothing could go on with it. `replaces`: there is an old set.
-void leave_stopped_run(WorkFolder& work, const ConvertRequest& request, Code code,
-                       bool replaces) noexcept;
-
-/// The error of a run that was interrupted: the same command goes on with so many shards.
-[[nodiscard]] Error interrupted_with(std::uint64_t shards);
-
 }  // namespace shale

@@ -6,6 +6,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/metadata_rows.hpp"
@@ -104,6 +105,43 @@ bool holds_unfinished_append(const std::string& dataset) try {
   return left.holds_lines() && left.head.find(kAppendedTo) != std::string::npos;
 } catch (const Error&) {
   return false;  // there is nothing to go on with
+}
+
+// The old set stays until the new one, of so many bytes (0: not known), is complete.
+void say_both_stay(const std::string& output, std::uint64_t needed, const Events& events) {
+  const std::string size = needed == 0 ? "" : " (" + format_size(needed) + " of samples)";
+  events.say(fmt::format("the dataset in {} stays until the new one{} is complete",
+                         printable(output), size));
+}
+
+// How much is complete of a run that goes on.
+void say_continuing(const WorkFolder& work, const RunState& from, const SourceInfo& source,
+                    const Events& events) {
+  if (from.samples == 0) return;
+  if (source.is_stream) {
+    return events.say(
+        fmt::format("continuing: {} with {} are complete; the stream is read again up to there",
+                    format_counted(work.shards(), "shard", "shards"),
+                    format_counted(from.samples, "sample", "samples")));
+  }
+  events.say(fmt::format(
+      "continuing: {} with {} of {} are complete", format_counted(work.shards(), "shard", "shards"),
+      format_counted(from.samples, "sample", "samples"), format_count(source.manifest.samples)));
+}
+
+// What a run that stopped with an error leaves: complete shards, lists, journal and listing, or
+// nothing where nothing could go on with it. `replaces`: there is an old set.
+void leave_stopped_run(WorkFolder& work, const ConvertRequest& request, Code code,
+                       bool replaces) noexcept {
+  const bool was_stopped = code == Code::interrupted;
+  // Of an input that has changed, or an old set that stands: no part of it stays in the way.
+  const bool is_hopeless = request.overwrite && code == Code::mismatch;
+  const bool holds_anything = work.holds_shards() || (was_stopped && work.holds_listing());
+  if (!holds_anything || is_hopeless || (replaces && !was_stopped)) {
+    work.abandon();
+  } else {
+    work.drop_unfinished_files();
+  }
 }
 
 }  // namespace
@@ -225,7 +263,10 @@ void ShardTarget::leave(Code code) noexcept {
 
 void ShardTarget::stop(Code code) {
   leave_stopped_run(*work_, request_, code, replaces_);
-  if (code == Code::interrupted && work_->holds_shards()) throw interrupted_with(work_->shards());
+  if (code != Code::interrupted || !work_->holds_shards()) return;
+  throw Error(Code::interrupted, "interrupted: {} complete",
+              format_counted(work_->shards(), "shard is", "shards are"))
+      .hint("run the same command again to continue");
 }
 
 }  // namespace shale

@@ -12,6 +12,17 @@
 namespace shale {
 namespace {
 
+// The code of the exception that is being handled.
+Code code_in_flight() noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error.code();
+  } catch (...) {
+    return Code::bug;
+  }
+}
+
 enum class Listing { none, fresh, stored };
 
 RunInput open_for(Target& target, const std::string& scratch_folder, Listing listing,
