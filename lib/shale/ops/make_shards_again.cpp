@@ -9,8 +9,6 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/transform.hpp"
-#include "shale/folders/frames_source.hpp"
-#include "shale/folders/list_source.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
@@ -18,6 +16,7 @@
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/sources/input_kind.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/source_over.hpp"
@@ -97,11 +96,9 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
     throw needs_copy(request, "holds rows that 'shale resample' drew");
   if (const std::optional<std::string> codec = other_codec(manifest.transform))
     throw needs_copy(request, fmt::format("its images were made by {}", *codec));
-  const std::string& kind = manifest.source.kind;
-  const bool is_of_files = kind == kVideoFrames || kind == kImageFolder || kind == kClassFolders ||
-                           kind == kFlatFolder || kind == kFileList;
   ConvertRequest made;
-  static_cast<InputRequest&>(made) = recorded_input(manifest, request.dataset, is_of_files);
+  static_cast<InputRequest&>(made) =
+      recorded_input(manifest, request.dataset, made_from(manifest.source.kind).is_files);
   // The options are compared with those of the run.
   if (option_of(manifest, "hidden") == "unset") made.files.hidden = HiddenPolicy::unset;
   made.inputs = {request.from};

@@ -14,9 +14,6 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/folders/folder_source.hpp"
-#include "shale/folders/frames_source.hpp"
-#include "shale/folders/list_source.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/input_file.hpp"
@@ -35,6 +32,7 @@
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
+#include "shale/sources/input_kind.hpp"
 #include "shale/targets/common_keys.hpp"
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/duplicates.hpp"
@@ -97,11 +95,8 @@ void refuse_unfit(const PartsReport& found) {
 // True if no two samples of a run can have the same key, whoever wrote which part: keys that are
 // paths, or numbers, or were unique in another dataset.
 bool has_unique_keys(const Manifest& manifest) {
-  constexpr std::string_view kArrays = "arrays";
-  const std::string& kind = manifest.source.kind;
-  return !manifest.layout.has_keys || !manifest.schema.has_keys || kind == kImageFolder ||
-         kind == kClassFolders || kind == kFlatFolder || kind == kVideoFrames || kind == kArrays ||
-         kind == kFileList || kind == kDatasetKind;
+  return !manifest.layout.has_keys || !manifest.schema.has_keys ||
+         made_from(manifest.source.kind).has_unique_keys;
 }
 
 // What one manifest says of all parts together.

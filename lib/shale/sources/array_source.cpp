@@ -65,7 +65,7 @@ class ArraySource final : public Source {
     }
     info_.row_bytes = row_bytes;
     info_.keys_are_unique = true;
-    info_.manifest = {.kind = "arrays",
+    info_.manifest = {.kind = std::string(kArrays),
                       .samples = rows_,
                       .bytes = rows_ * row_bytes,
                       .fingerprint = xxh3_128(as_bytes(facts))};

@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/events.hpp"
 #include "shale/format/source.hpp"
 
 namespace shale {
+
+/// ManifestSource::kind of arrays.
+inline constexpr std::string_view kArrays = "arrays";
 
 /// How arrays are read.
 struct ArrayRequest {

@@ -305,7 +305,25 @@ constexpr InputKind kInputKinds[] = {
      .refusal = for_folders_only},
 };
 
+constexpr MadeFrom kMadeFrom[] = {
+    {.kind = kImageFolder, .is_files = true, .has_unique_keys = true},
+    {.kind = kClassFolders, .is_files = true, .has_unique_keys = true},
+    {.kind = kFlatFolder, .is_files = true, .has_unique_keys = true},
+    {.kind = kVideoFrames, .is_files = true, .has_unique_keys = true},
+    {.kind = kFileList, .is_files = true, .has_unique_keys = true},
+    {.kind = kArrays, .has_unique_keys = true, .is_known_by_content = true},
+    {.kind = kDatasetKind, .has_unique_keys = true},
+    {.kind = kFileListKind, .is_known_by_content = true},
+};
+
 }  // namespace
+
+MadeFrom made_from(std::string_view kind) {
+  for (const MadeFrom& one : kMadeFrom) {
+    if (one.kind == kind) return one;
+  }
+  return {.kind = kind, .is_known_by_content = kind.ends_with(" file")};
+}
 
 std::span<const InputOption> input_options() { return kInputOptions; }
 std::span<const InputKind> input_kinds() { return kInputKinds; }

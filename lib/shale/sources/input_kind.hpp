@@ -93,6 +93,17 @@ struct InputKind {
 /// All kinds, in the order in which they are asked.
 [[nodiscard]] std::span<const InputKind> input_kinds();
 
+/// What follows from the kind of an input, as a manifest names it (ManifestSource::kind).
+struct MadeFrom {
+  std::string_view kind;
+  bool is_files = false;             ///< in folders, an archive, a list: each file is a sample
+  bool has_unique_keys = false;      ///< paths, numbers, or keys that were unique in a dataset
+  bool is_known_by_content = false;  ///< its fingerprint is of the content, not of names and sizes
+};
+/// Of a kind that has no row, such as one of a later version, nothing is known. Files of other
+/// tools are one kind: "lmdb file".
+[[nodiscard]] MadeFrom made_from(std::string_view kind);
+
 /// The error for an input whose samples are not rows of one size, where such are drawn.
 [[nodiscard]] Error rows_differ(const std::string& input);
 

@@ -17,6 +17,7 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/sources/input_kind.hpp"
 #include "shale/sources/open_input.hpp"
 
 namespace shale {
@@ -156,10 +157,8 @@ class ContentComparison {
 }  // namespace
 
 bool has_other_content(const ManifestSource& was, const ManifestSource& is) {
-  const bool is_of_content =
-      is.kind == "arrays" || is.kind == kFileListKind || is.kind.ends_with(" file");
-  return is_of_content && was.kind == is.kind && was.samples == is.samples &&
-         was.bytes == is.bytes && was.fingerprint != is.fingerprint;
+  return made_from(is.kind).is_known_by_content && was.kind == is.kind &&
+         was.samples == is.samples && was.bytes == is.bytes && was.fingerprint != is.fingerprint;
 }
 
 bool has_newer_input(const ConvertRequest& request, const SourceInfo& source) {

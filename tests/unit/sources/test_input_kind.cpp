@@ -11,6 +11,17 @@ using namespace shale::test;
 
 namespace {
 
+TEST_CASE("input kind: of a kind in a manifest that has no row, nothing is taken for granted") {
+  CHECK(made_from("image folder").is_files);
+  CHECK(made_from("arrays").is_known_by_content);
+  CHECK(made_from("lmdb file").is_known_by_content);
+  CHECK_FALSE(made_from("lmdb file").has_unique_keys);
+  const MadeFrom later = made_from("a kind of later");
+  CHECK_FALSE(later.is_files);
+  CHECK_FALSE(later.has_unique_keys);
+  CHECK_FALSE(later.is_known_by_content);
+}
+
 TEST_CASE("input kind: an option that a kind does not take is refused by its name") {
   InputRequest request;
   request.inputs = {"x"};
