@@ -125,7 +125,7 @@ bool BatchCutter::lease_for(Batch& batch) {
     batch.buffer = std::move(buffers_.back());
     buffers_.pop_back();
   }
-  // As large as any other, so that each does for all: one that grows has to be filled anew.
+  // As large as any other, so that each is enough for all: one that grows is filled again.
   if (!is_large(batch)) batch.buffer.require(batch_bytes_);
   return true;
 }

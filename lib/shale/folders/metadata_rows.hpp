@@ -178,7 +178,7 @@ void take_metadata_row(std::string_view row, const std::vector<Field>& fields,
 [[nodiscard]] MetadataRows::Request metadata_request(const FolderRequest& request,
                                                      const std::string& sample_field);
 
-/// The error for a column that becomes a field which is there already.
+/// The error for a column that becomes a field which already exists.
 [[nodiscard]] Error is_field_already(const Field& column, const std::string& root);
 
 /// What tells fields from others: empty for none.
