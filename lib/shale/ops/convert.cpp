@@ -59,7 +59,7 @@ class SharedFolder {
   /// Where a list of the input's files is made, or of those of a split; empty: nowhere.
   [[nodiscard]] std::string listing(const std::string& split = {}) const {
     if (!work_) return {};
-    return work_->new_listing_path() + (split.empty() ? "" : "-" + split);
+    return split.empty() ? work_->new_listing_path() : join_path(work_->path(), split);
   }
 
  private:
