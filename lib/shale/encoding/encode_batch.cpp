@@ -323,8 +323,10 @@ std::optional<Hash128> image_hash_of(const Record& record, const ShardLayout& la
 
 EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding& encoding,
                           BatchReader& reader, SampleTransformer* transformer,
-                          const std::function<void()>& step) {
+                          const std::function<void()>& step, std::vector<EncodedSample> reused) {
   EncodedBatch encoded;
+  encoded.samples = std::move(reused);
+  encoded.samples.clear();
   if (source.row_bytes) {
     const std::vector<std::vector<Bytes>> runs = load_runs(batch, source, reader);
     for (std::size_t i = 0; i < runs.size(); ++i) {

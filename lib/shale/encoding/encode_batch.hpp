@@ -75,13 +75,15 @@ struct EncodedBatch {
 
 /// Reads, probes, checks, works on images, hashes and encodes the samples of a batch: all that can
 /// be done out of order. Pure but for the reading; runs in the workers. `transformer`: of this
-/// thread, where source.transform is given; `step`: as load_unread has it. Errors: same as
+/// thread, where source.transform is given; `step`: as load_unread has it; `reused`: the samples of
+/// another batch, whose memory is used again. Errors: same as
 /// load_batch and SampleTransformer::run; Code::bad_content under OnError::fail; Code::schema;
 /// Code::limit. In the order of the samples.
 [[nodiscard]] EncodedBatch encode_batch(Batch batch, const SourceInfo& source,
                                         const Encoding& encoding, BatchReader& reader,
                                         SampleTransformer* transformer = nullptr,
-                                        const std::function<void()>& step = {});
+                                        const std::function<void()>& step = {},
+                                        std::vector<EncodedSample> reused = {});
 
 /// Encodes what encode_batch left of a batch whose samples are committed, and commits each sample
 /// before the next: their results take the memory that is kept for that. In the one thread that

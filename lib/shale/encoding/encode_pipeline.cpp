@@ -103,12 +103,18 @@ void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encodin
     done += sample.record ? sample.record->digest.samples : 1;
     commit(sample);
   };
+  std::vector<std::vector<EncodedSample>> spare;  // of tiny samples they are larger than the batch
   for (;;) {
     while (std::optional<Batch> batch = feed.next(pipeline.pending())) {
-      auto shared = std::make_shared<Batch>(std::move(*batch));  // a std::function must be copyable
+      auto shared = std::make_shared<EncodedBatch>();  // a std::function must be copyable
+      shared->batch = std::move(*batch);
+      if (!spare.empty()) {
+        shared->samples = std::move(spare.back());
+        spare.pop_back();
+      }
       pipeline.submit([&info, &encoding, &readers, &work, &step, shared](unsigned worker) {
-        return encode_batch(std::move(*shared), info, encoding, readers[worker], work.of(worker),
-                            step);
+        return encode_batch(std::move(shared->batch), info, encoding, readers[worker],
+                            work.of(worker), step, std::move(shared->samples));
       });
     }
     if (pipeline.pending() == 0) return;
@@ -124,6 +130,7 @@ void encode_all(BatchFeed& feed, const SourceInfo& info, const Encoding& encodin
     }
     done_bytes += encoded.batch.bytes;
     encoded.samples.clear();
+    spare.push_back(std::move(encoded.samples));
     encoded.results = {};
     feed.recycle(std::move(encoded.batch));
     events.stop_if_asked();
