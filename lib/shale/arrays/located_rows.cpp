@@ -124,12 +124,7 @@ void RowLoader::read(std::span<const Stretch> stretches) {
     const Stretch& stretch = *stretch_of[i];
     const std::uint64_t end = requests[i].offset + requests[i].into.size();
     const std::uint64_t needed = std::min(end, stretch.needed_end) - requests[i].offset;
-    if (results[i].error != 0) {
-      throw read_failed(stretch.from.file->path(), requests[i].offset, needed, results[i].error);
-    }
-    if (results[i].bytes >= needed) continue;
-    throw read_ends_early(stretch.from.file->path(), requests[i].offset, needed, results[i].bytes)
-        .hint(kTruncatedHint);
+    require_all(results[i], stretch.from.file->path(), requests[i].offset, needed);
   }
 }
 

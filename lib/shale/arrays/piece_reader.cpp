@@ -60,16 +60,9 @@ void PieceReader::finish() {
 
 void PieceReader::read_batch() {
   const std::vector<ReadResult> results = batch_reader_->read(waiting_);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const ReadRequest& request = waiting_[i];
-    if (results[i].error != 0) {
-      throw read_failed(path_of(source_), request.offset, request.into.size(), results[i].error);
-    }
-    if (results[i].bytes < request.into.size()) {
-      throw read_ends_early(path_of(source_), request.offset, request.into.size(), results[i].bytes)
-          .hint(kTruncatedHint);
-    }
-  }
+  const std::string path = path_of(source_);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    require_all(results[i], path, waiting_[i].offset, waiting_[i].into.size());
   waiting_.clear();
 }
 

@@ -11,6 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/format/list_elements.hpp"
+#include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/storage_retry.hpp"
 #include "shale/shards/unread_extent.hpp"
@@ -81,7 +82,7 @@ class UnreadValue final : public UnreadBytes {
       done += next.size();
     }
     std::array<std::byte, 1> more;
-    const ReadResult behind = pread_some(file.descriptor(), size(), more);
+    const ReadResult behind = try_read(file.descriptor(), more, size(), file.descriptor());
     if (behind.error != 0 || behind.bytes != 0)
       refuse({.bytes = size() + behind.bytes, .error = behind.error});
   }
@@ -103,24 +104,9 @@ class UnreadValue final : public UnreadBytes {
     throw Error(Code::bug, "a read without an error is refused");
   }
 
-  // Fewer than wanted only at the end of the file.
-  static ReadResult pread_some(int descriptor, std::uint64_t offset, std::span<std::byte> into) {
-    ReadResult result;
-    while (result.bytes < into.size()) {
-      const ssize_t got = retried(descriptor, [&] {
-        return ::pread(descriptor, into.data() + result.bytes, into.size() - result.bytes,
-                       static_cast<off_t>(offset + result.bytes));
-      });
-      if (got < 0) result.error = errno;
-      if (got <= 0) break;
-      result.bytes += static_cast<std::uint64_t>(got);
-    }
-    return result;
-  }
-
   void read_from(int descriptor, std::uint64_t offset, std::span<std::byte> into) const {
     if (step_) step_();
-    const ReadResult result = pread_some(descriptor, place_.offset + offset, into);
+    const ReadResult result = try_read(descriptor, into, place_.offset + offset, descriptor);
     if (result.error != 0 || result.bytes < into.size())
       refuse({.bytes = offset + result.bytes, .error = result.error});
   }

@@ -86,17 +86,9 @@ std::uint64_t InputFile::read_some(std::uint64_t offset, std::span<std::byte> in
   constexpr auto kLastOffset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
   if (offset > kLastOffset) return 0;
   const std::uint64_t wanted = std::min<std::uint64_t>(into.size(), kLastOffset - offset);
-  std::uint64_t done = 0;
-  while (done < wanted) {
-    const ssize_t got = retried(path_, [&] {
-      return ::pread(descriptor_, into.data() + done, wanted - done,
-                     static_cast<off_t>(offset + done));
-    });
-    if (got < 0) throw read_failed(path_, offset + done, wanted - done, errno);
-    if (got == 0) break;
-    done += static_cast<std::uint64_t>(got);
-  }
-  return done;
+  const auto [bytes, error] = try_read(descriptor_, into.first(wanted), offset, path_);
+  if (error != 0) throw read_failed(path_, offset + bytes, wanted - bytes, error);
+  return bytes;
 }
 
 void InputFile::prefetch(std::uint64_t offset, std::uint64_t length) const {

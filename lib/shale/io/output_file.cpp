@@ -296,17 +296,9 @@ void OutputFile::Impl::read_range(std::uint64_t offset, std::span<std::byte> int
   const std::uint64_t on_disk =
       offset < buffer_offset ? std::min<std::uint64_t>(into.size(), buffer_offset - offset) : 0;
   const BufferedForNow buffered(descriptor, is_direct && on_disk > 0);
-  std::uint64_t done = 0;
-  while (done < on_disk) {
-    const ssize_t got = retried(path, [&] {
-      return ::pread(descriptor, into.data() + done, on_disk - done,
-                     static_cast<off_t>(offset + done));
-    });
-    if (got <= 0) {
-      throw read_failed(path, offset + done, on_disk - done, got < 0 ? errno : EIO);
-    }
-    done += static_cast<std::uint64_t>(got);
-  }
+  const auto [done, error] = try_read(descriptor, into.first(on_disk), offset, path);
+  if (done < on_disk)
+    throw read_failed(path, offset + done, on_disk - done, error != 0 ? error : EIO);
   if (done < into.size()) {
     std::memcpy(into.data() + done, buffer(current) + (offset + done - buffer_offset),
                 into.size() - done);

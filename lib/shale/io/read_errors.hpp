@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "shale/base/error.hpp"
+#include "shale/io/batch_reader.hpp"
+#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 
@@ -22,5 +25,13 @@ namespace shale {
 
 inline constexpr std::string_view kTruncatedHint =
     "the file was truncated while it was read; restore it from an intact copy";
+
+/// Errors: read_failed, and read_ends_early with kTruncatedHint for fewer bytes than were wanted.
+void require_all(const ReadResult& read, std::string_view path, std::uint64_t offset,
+                 std::uint64_t wanted);
+
+/// pread until `into` is full, the file ends or an error stops it. Never throws.
+[[nodiscard]] ReadResult try_read(int descriptor, std::span<std::byte> into, std::uint64_t offset,
+                                  const FaultPlace& place) noexcept;
 
 }  // namespace shale

@@ -10,6 +10,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/io/nameless_file.hpp"
+#include "shale/io/read_errors.hpp"
 #include "shale/io/storage_retry.hpp"
 #include "shale/io/write_fully.hpp"
 
@@ -74,17 +75,10 @@ void ScratchFile::read_exact(std::uint64_t offset, std::span<std::byte> into) {
                   into.size() - on_disk);
     }
   }
-  std::uint64_t done = 0;
-  while (done < on_disk) {
-    const ssize_t got = retried(impl_->file.path(), [&] {
-      return ::pread(impl_->file.descriptor(), into.data() + done, on_disk - done,
-                     static_cast<off_t>(offset + done));
-    });
-    if (got <= 0) {
-      throw impl_->file.read_error(offset + done, on_disk - done, got < 0 ? errno : EIO);
-    }
-    done += static_cast<std::uint64_t>(got);
-  }
+  const std::string& path = impl_->file.path();
+  const auto [done, error] = try_read(impl_->file.descriptor(), into.first(on_disk), offset, path);
+  if (done < on_disk)
+    throw read_failed(path, offset + done, on_disk - done, error != 0 ? error : EIO);
 }
 
 void ScratchFile::clear() {

@@ -45,11 +45,8 @@ void LabelReader::take_column(const PendingSample& run) {
     column_.resize(place.length);
     const ReadRequest wanted{.descriptor = descriptor, .offset = place.offset, .into = column_};
     const ReadResult read = reader_.read({&wanted, 1}).front();
-    if (read.error != 0)
-      throw read_failed(path_of(descriptor), place.offset, place.length, read.error);
     if (read.bytes < place.length)
-      throw read_ends_early(path_of(descriptor), place.offset, place.length, read.bytes)
-          .hint(kTruncatedHint);
+      require_all(read, path_of(descriptor), place.offset, place.length);
   }
   if (*field_ < run.swaps.size()) {
     const DType dtype = dtype_of_column(source_.schema.fields[*field_]);

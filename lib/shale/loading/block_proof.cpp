@@ -47,15 +47,6 @@ std::vector<Block> blocks_of(std::span<const Extent> extents) {
   return blocks;
 }
 
-void judge(const Block& block, const ReadResult& result, const Extent& about) {
-  if (result.error != 0) {
-    throw read_failed(block.file->path(), about.offset, block.length(), result.error);
-  }
-  if (result.bytes >= block.length()) return;
-  throw read_ends_early(block.file->path(), about.offset, block.length(), result.bytes)
-      .hint(kTruncatedHint);
-}
-
 void prove(const Block& block, std::span<std::byte> bytes, const Extent& about) {
   const Hash128& expected = about.blocks[block.number];
   if (xxh3_128(bytes) == expected) return;
@@ -116,7 +107,7 @@ void read_proved(std::span<const Extent> extents, BatchReader& reader, AlignedBu
     for (std::size_t i = 0; i < group.size(); ++i) {
       const Extent& about = extents[group[i].first];
       const std::span<std::byte> bytes = requests[i].into.first(group[i].length());
-      judge(group[i], results[i], about);
+      require_all(results[i], group[i].file->path(), about.offset, group[i].length());
       prove(group[i], bytes, about);
       copy_from(group[i], bytes, extents);
     }

@@ -30,13 +30,8 @@ struct Run {
   Into into = Into::arena;
 };
 
-void judge(const Extent& extent, const ReadResult& result) {
-  if (result.error != 0) {
-    throw read_failed(extent.file->path(), extent.offset, extent.into.size(), result.error);
-  }
-  if (result.bytes == extent.into.size()) return;
-  throw read_ends_early(extent.file->path(), extent.offset, extent.into.size(), result.bytes)
-      .hint(kTruncatedHint);
+void require_all(const Extent& extent, const ReadResult& result) {
+  require_all(result, extent.file->path(), extent.offset, extent.into.size());
 }
 
 // Where the bytes of a run belong; those between two extents are nobody's.
@@ -92,7 +87,7 @@ void read_runs(std::span<const Run> runs, std::span<const Extent> extents, Batch
       const std::uint64_t skipped = extent.offset - runs[i].begin;
       const std::uint64_t there = results[i].bytes > skipped ? results[i].bytes - skipped : 0;
       const std::uint64_t got = std::min<std::uint64_t>(there, extent.into.size());
-      judge(extent, {.bytes = got, .error = results[i].error});
+      require_all(extent, {.bytes = got, .error = results[i].error});
       if (runs[i].into != Into::arena) continue;
       std::copy_n(requests[i].into.begin() + static_cast<std::ptrdiff_t>(skipped), got,
                   extent.into.begin());
@@ -129,7 +124,7 @@ void read_large(const Extent& extent, BatchReader& reader, std::span<std::byte> 
 }  // namespace
 
 void read_extent(const Extent& extent) {
-  judge(extent, {.bytes = extent.file->read_some(extent.offset, extent.into)});
+  require_all(extent, {.bytes = extent.file->read_some(extent.offset, extent.into)});
 }
 
 void read_extents(std::span<const Extent> extents, BatchReader& reader, AlignedBuffer& arena) {

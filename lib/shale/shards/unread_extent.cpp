@@ -2,12 +2,9 @@
 
 #include <utility>
 
-#include <unistd.h>
-
 #include "shale/data/mismatch.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
-#include "shale/io/storage_retry.hpp"
 
 namespace shale {
 
@@ -17,19 +14,12 @@ UnreadExtent::UnreadExtent(Place place, std::function<void()> step)
 void UnreadExtent::read(std::uint64_t offset, std::span<std::byte> into) const {
   if (step_) step_();
   const std::uint64_t begin = place_.offset + offset;
-  for (std::uint64_t done = 0; done < into.size();) {
-    const ssize_t got = retried(place_.descriptor, [&] {
-      return ::pread(place_.descriptor, into.data() + done, into.size() - done,
-                     static_cast<off_t>(begin + done));
-    });
-    if (got < 0)
-      throw read_failed(path_of(place_.descriptor), begin + done, into.size() - done, errno);
-    if (got == 0) {
-      throw read_ends_early(path_of(place_.descriptor), begin, into.size(), done)
-          .hint(std::string(kTruncatedHint));
-    }
-    done += static_cast<std::uint64_t>(got);
-  }
+  const ReadResult result = try_read(place_.descriptor, into, begin, place_.descriptor);
+  if (result.bytes == into.size()) return;
+  const std::string path = path_of(place_.descriptor);
+  if (result.error != 0)
+    throw read_failed(path, begin + result.bytes, into.size() - result.bytes, result.error);
+  require_all(result, path, begin, into.size());
 }
 
 Error UnreadExtent::wrong_checksum(std::uint32_t found, std::uint32_t expected) const {
