@@ -8,12 +8,14 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/byte_swap.hpp"
+#include "shale/io/write_fully.hpp"
 #include "shale/wire/npy_header.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kNumbersAtOnce = 8192;
+constexpr std::size_t kRowNumbersPiece = 64 * 1024;  // bytes of a write
 
 ArrayFile open_list(const std::string& path) {
   ArrayFile array = std::move(open_arrays(path).arrays.front());
@@ -66,8 +68,19 @@ void widen(std::span<std::uint64_t> all, std::uint64_t item_bytes, bool is_signe
 
 }  // namespace
 
-std::vector<std::byte> row_numbers_header(std::uint64_t count) {
-  return npy_header_bytes({.dtype = DType::parse("<u8"), .shape = {count}});
+RowNumbersFile::RowNumbersFile(const NamelessFile& file, std::uint64_t count)
+    : file_(file), piece_(npy_header_bytes({.dtype = DType::parse("<u8"), .shape = {count}})) {}
+
+void RowNumbersFile::add(std::uint64_t row) {
+  const Bytes bytes = bytes_of(row);
+  piece_.insert(piece_.end(), bytes.begin(), bytes.end());
+  if (piece_.size() >= kRowNumbersPiece) flush();
+}
+
+void RowNumbersFile::flush() {
+  write_fully(file_.descriptor(), piece_, offset_, file_.path());
+  offset_ += piece_.size();
+  piece_.clear();
 }
 
 NumberFile::NumberFile(const std::string& path) : array_(open_list(path)), kind_(kind_of(array_)) {}

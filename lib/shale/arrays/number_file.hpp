@@ -9,11 +9,25 @@
 #include "shale/arrays/array_file.hpp"
 #include "shale/base/events.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/io/nameless_file.hpp"
 
 namespace shale {
 
-/// What precedes `count` row numbers, u64, in an .npy file.
-[[nodiscard]] std::vector<std::byte> row_numbers_header(std::uint64_t count);
+/// Writes an .npy file of row numbers, u64. Errors: Code::io.
+class RowNumbersFile {
+ public:
+  /// `count` are to come.
+  RowNumbersFile(const NamelessFile& file, std::uint64_t count);
+
+  void add(std::uint64_t row);
+  /// After the last one.
+  void flush();
+
+ private:
+  const NamelessFile& file_;
+  std::vector<std::byte> piece_;
+  std::uint64_t offset_ = 0;
+};
 
 /// An .npy file of one axis whose elements are plain numbers of at most 8 bytes, in either byte
 /// order. Thread-safe.

@@ -12,13 +12,12 @@
 #include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/io/sorted_table.hpp"
-#include "shale/io/write_fully.hpp"
 #include "shale/labels/text_lines.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 256 * 1024, kCachedRows = 512;
+constexpr std::uint64_t kCachedRows = 512;
 
 enum class ListKind { rows, keys };
 
@@ -303,21 +302,12 @@ void ChosenRows::write_array(const NamelessFile& file, std::optional<std::uint64
     }
     shuffled->finish();
   }
-  std::vector<std::byte> piece = row_numbers_header(count_);
-  std::uint64_t offset = 0;
-  const auto flush = [&] {
-    write_fully(file.descriptor(), piece, offset, file.path());
-    offset += piece.size();
-    piece.clear();
-  };
+  RowNumbersFile rows(file, count_);
   for (std::uint64_t i = 0; i < count_; ++i) {
     events.stop_if_asked();
-    const std::uint64_t row = shuffled ? shuffled->next()->place : at(i);
-    const Bytes bytes = bytes_of(row);
-    piece.insert(piece.end(), bytes.begin(), bytes.end());
-    if (piece.size() >= kPieceBytes) flush();
+    rows.add(shuffled ? shuffled->next()->place : at(i));
   }
-  flush();
+  rows.flush();
 }
 
 }  // namespace shale

@@ -9,41 +9,12 @@
 #include "shale/arrays/number_file.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/io/write_fully.hpp"
 #include "shale/labels/label_reader.hpp"
 #include "shale/labels/sample_split.hpp"
 #include "shale/labels/text_lines.hpp"
 #include "shale/sources/open_input.hpp"
 
 namespace shale {
-namespace {
-
-constexpr std::size_t kSplitPieceBytes = 64 * 1024;
-
-// An .npy file of so many rows, as they come.
-class RowsFile {
- public:
-  RowsFile(const NamelessFile& file, std::uint64_t rows)
-      : file_(file), piece_(row_numbers_header(rows)) {}
-
-  void add(std::uint64_t row) {
-    const Bytes bytes = bytes_of(row);
-    piece_.insert(piece_.end(), bytes.begin(), bytes.end());
-    if (piece_.size() >= kSplitPieceBytes) flush();
-  }
-  void flush() {
-    write_fully(file_.descriptor(), piece_, offset_, file_.path());
-    offset_ += piece_.size();
-    piece_.clear();
-  }
-
- private:
-  const NamelessFile& file_;
-  std::vector<std::byte> piece_;
-  std::uint64_t offset_ = 0;
-};
-
-}  // namespace
 
 SplitRows::SplitRows(const InputRequest& input, const SplitRequest& split,
                      const std::string& scratch_folder, const Events& events)
@@ -74,14 +45,14 @@ void SplitRows::take_shares(const SplitRequest& split, std::uint64_t seed) {
   counts_ = samples.counts();
   unlisted_ = whole->info().manifest.samples -
               std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
-  std::vector<RowsFile> rows;
+  std::vector<RowNumbersFile> rows;
   for (std::size_t part = 0; part < split.parts.size(); ++part)
     rows.emplace_back(*files_[part], counts_[part]);
   while (const std::optional<SampleSplit::Entry> sample = samples.next()) {
     events_.stop_if_asked();
     rows[sample->part].add(sample->row);
   }
-  for (RowsFile& of_part : rows) of_part.flush();
+  for (RowNumbersFile& of_part : rows) of_part.flush();
 }
 
 std::unique_ptr<ChosenRows> SplitRows::chosen(const SampleChoice& choice) {
