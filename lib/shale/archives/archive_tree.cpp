@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "shale/archives/stream_path.hpp"
 #include "shale/archives/tar_members.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/io/path_facts.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/wire/tar_reader.hpp"
 
@@ -420,20 +420,10 @@ bool starts_with_member(const std::string& path) {
 }  // namespace
 
 std::optional<ArchivePath> archive_of_path(const std::string& path) {
-  std::string_view file = path;
-  for (;;) {
-    while (file.size() > 1 && file.ends_with('/')) file.remove_suffix(1);
-    const std::string name(file);
-    if (const std::optional<struct stat> facts = facts_behind(name)) {
-      if (!S_ISREG(facts->st_mode) || !starts_with_member(name)) return std::nullopt;
-      std::string_view folder = std::string_view(path).substr(file.size());
-      while (folder.starts_with('/')) folder.remove_prefix(1);
-      return ArchivePath{name, std::string(folder)};
-    }
-    const std::size_t slash = file.rfind('/');
-    if (slash == std::string_view::npos || slash == 0) return std::nullopt;
-    file = file.substr(0, slash);
-  }
+  const std::optional<StandingPart> part = standing_part_of_path(path);
+  if (!part || !S_ISREG(part->facts.st_mode) || !starts_with_member(part->path))
+    return std::nullopt;
+  return ArchivePath{part->path, part->rest};
 }
 
 std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request, const ArchivePath& path) {

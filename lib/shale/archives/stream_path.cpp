@@ -68,27 +68,32 @@ std::uint64_t window_for(const std::string& name, Packing packing, Bytes head,
 
 }  // namespace
 
+std::optional<StandingPart> standing_part_of_path(const std::string& path) {
+  std::string_view part = path;
+  for (;;) {
+    while (part.size() > 1 && part.ends_with('/')) part.remove_suffix(1);
+    std::string name(part);
+    if (const std::optional<struct stat> facts = facts_behind(name)) {
+      std::string_view rest = std::string_view(path).substr(part.size());
+      while (rest.starts_with('/')) rest.remove_prefix(1);
+      return StandingPart{std::move(name), std::string(rest), *facts};
+    }
+    const std::size_t slash = part.rfind('/');
+    if (slash == std::string_view::npos || slash == 0) return std::nullopt;
+    part = part.substr(0, slash);
+  }
+}
+
 std::optional<StreamPath> stream_of_path(const std::string& path) {
   const std::string in_stdin = std::string(kStdin) + "/";
   if (path == kStdin) return StreamPath{path, ""};
   if (path.starts_with(in_stdin) && !facts_at(std::string(kStdin)))
     return StreamPath{std::string(kStdin), path.substr(in_stdin.size())};
-  std::string_view file = path;
-  for (;;) {
-    while (file.size() > 1 && file.ends_with('/')) file.remove_suffix(1);
-    const std::string name(file);
-    if (const std::optional<struct stat> facts = facts_behind(name)) {
-      const bool is_stream =
-          S_ISFIFO(facts->st_mode) || (S_ISREG(facts->st_mode) && is_compressed_archive(name));
-      if (!is_stream) return std::nullopt;
-      std::string_view folder = std::string_view(path).substr(file.size());
-      while (folder.starts_with('/')) folder.remove_prefix(1);
-      return StreamPath{name, std::string(folder)};
-    }
-    const std::size_t slash = file.rfind('/');
-    if (slash == std::string_view::npos || slash == 0) return std::nullopt;
-    file = file.substr(0, slash);
-  }
+  const std::optional<StandingPart> part = standing_part_of_path(path);
+  if (!part) return std::nullopt;
+  const mode_t mode = part->facts.st_mode;
+  const bool is_stream = S_ISFIFO(mode) || (S_ISREG(mode) && is_compressed_archive(part->path));
+  return is_stream ? std::optional(StreamPath{part->path, part->rest}) : std::nullopt;
 }
 
 OpenedStream open_stream(const StreamPath& path, std::unique_ptr<InputStream> input,

@@ -6,9 +6,19 @@
 #include <optional>
 #include <string>
 
+#include <sys/stat.h>
+
 #include "shale/io/unpacked_stream.hpp"
 
 namespace shale {
+
+/// The part of a path that stands, and what follows it: "x.tar/a/b" is x.tar and "a/b".
+struct StandingPart {
+  std::string path, rest;
+  struct stat facts;  ///< of what links lead to
+};
+/// Nullopt: nothing of it stands. Errors: Code::io.
+[[nodiscard]] std::optional<StandingPart> standing_part_of_path(const std::string& path);
 
 /// A tar archive that is read as a stream, and the folder in it.
 struct StreamPath {
