@@ -148,12 +148,8 @@ SampleObjects::Cell SampleObjects::make_cell(std::size_t sample_number, std::siz
     cell.object = is_given ? nb::object(given_.lists[field_number][given_.places[sample_number]])
                            : empty_(field.shape, field.dtype);
     cell.bytes = memory_of_array(cell.object);
-    if (cell.bytes.size() != bytes) {
-      Error error(Code::damaged, "tensor has {} bytes, but its dtype and shape make {}", bytes,
-                  cell.bytes.size());
-      add_place(error, loader_, sample, field.field);
-      throw error.hint("run 'shale index' to rebuild the index of the shard");
-    }
+    if (cell.bytes.size() != bytes)
+      throw wrong_tensor_bytes(loader_, sample, field.field, bytes, cell.bytes.size());
   }
   return cell;
 }

@@ -165,10 +165,7 @@ void Dataset::read_array(std::size_t field, std::span<const std::uint64_t> rows,
       throw Error(Code::schema, "field '{}' is missing", printable(fields_[field].name))
           .for_sample({}, rows[i]);
     } else if (cell.place.length != bytes) {
-      Error error(Code::damaged, "tensor has {} bytes, but its dtype and shape make {}",
-                  cell.place.length, bytes);
-      add_place(error, *loader_, located[i], position);
-      throw error.hint("run 'shale index' to rebuild the index of the shard");
+      throw wrong_tensor_bytes(*loader_, located[i], position, cell.place.length, bytes);
     } else if (bytes > 0) {
       fetches.push_back({&located[i], position, place});
     }

@@ -514,6 +514,15 @@ Error no_such_field(std::string_view name) {
   return Error(Code::not_found, "the dataset has no field '{}'", printable(name));
 }
 
+Error wrong_tensor_bytes(const Loader& loader, const LocatedSample& sample,
+                         std::optional<std::size_t> field, std::uint64_t found,
+                         std::uint64_t expected) {
+  Error error(Code::damaged, "tensor has {} bytes, but its dtype and shape make {}", found,
+              expected);
+  add_place(error, loader, sample, field);
+  return error.hint("run 'shale index' to rebuild the index of the shard");
+}
+
 void add_place(Error& error, const Loader& loader, const LocatedSample& sample,
                std::optional<std::size_t> field) {
   if (const std::optional<ValueLocation> location = loader.location_of(sample, field))

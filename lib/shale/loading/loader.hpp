@@ -156,6 +156,11 @@ class Loader {
 /// The error for a field that the dataset does not have.
 [[nodiscard]] Error no_such_field(std::string_view name);
 
+/// The error for a tensor whose index says other than its dtype and shape how many bytes it has.
+[[nodiscard]] Error wrong_tensor_bytes(const Loader& loader, const LocatedSample& sample,
+                                       std::optional<std::size_t> field, std::uint64_t found,
+                                       std::uint64_t expected);
+
 /// Says of an error of a value what file, offset and sample it is about, as far as it does not say
 /// so yet and that can be found out.
 void add_place(Error& error, const Loader& loader, const LocatedSample& sample,
