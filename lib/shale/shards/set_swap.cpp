@@ -215,15 +215,20 @@ void move_to_free_name(const SetPlace& place, const WorkFolder& work, const std:
   if (!rename_to_free_name(from, to)) throw not_ours(to);
 }
 
-// The files of the set that stands are not touched, but for those that a format's own readers want
-// of the whole set: they are replaced.
-void put_behind(const SetPlace& place, const WorkFolder& work, const std::string& next) {
+// Errors: Code::exists if a name that the new files need belongs to somebody else.
+void look_at_needed_names(const SetPlace& place, const WorkFolder& work, const std::string& next) {
   TakenNames taken(place);
   (void)visit_own_names(place, next, [&](const std::string& name) {
     if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
       taken.look_at(name);
   });
   taken.refuse();
+}
+
+// The files of the set that stands are not touched, but for those that a format's own readers want
+// of the whole set: they are replaced.
+void put_behind(const SetPlace& place, const WorkFolder& work, const std::string& next) {
+  look_at_needed_names(place, work, next);
   const StandingSet standing(place);
   (void)visit_own_names(place, next, [&](const std::string& name) {
     const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
@@ -283,12 +288,7 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
   work.drop_journal();  // its shards are on their way: nobody may continue from it
   if (!stands(old)) {
     if (is_behind(place, next)) return put_behind(place, work, next);
-    TakenNames taken(place);
-    (void)visit_own_names(place, next, [&](const std::string& name) {
-      if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
-        taken.look_at(name);
-    });
-    taken.refuse();
+    look_at_needed_names(place, work, next);
     if (stands(standing)) put_away(place, work);
   }
   if (stands(old)) remove_old_set(place, work, old);

@@ -193,10 +193,7 @@ class PickleMachine {
     if (marks_.empty()) throw damaged("opcode of a pickle finds no mark");
     const std::size_t count = stack_.size() - marks_.back();
     marks_.pop_back();
-    std::vector<std::uint32_t> values(stack_.end() - static_cast<std::ptrdiff_t>(count),
-                                      stack_.end());
-    stack_.resize(stack_.size() - count);
-    return values;
+    return pop_last(count);
   }
 
   // A value that is part of another one, or has two names, stays as it is: no circle can be made.
