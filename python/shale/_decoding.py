@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import importlib
 import io
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from shale import _shale
 from shale.errors import ContentError, UnsupportedError
 
-# How each way of decoding has the bytes read: as they are, or as pixels in this order.
-PIXEL_ORDERS = {
-    None: "",
-    "pil": "",
-    "rgb8": "hwc",
-    "gray8": "",
-    "unchanged": "",
-    "torchrgb8": "chw",
-    "tv": "chw",
-    "tv_mask": "",
-    "file": "",
-}
+# Of ways of decoding for which the bytes of JPEGs are read as pixels: their order.
+PIXEL_ORDERS = {"rgb8": "hwc", "torchrgb8": "chw", "tv": "chw"}
 
 
 def _pillow() -> Any:
@@ -31,10 +21,8 @@ def _pillow() -> Any:
     return Image
 
 
-def _to_pil(value: Optional[bytes]) -> Any:
+def _to_pil(value: bytes) -> Any:
     """(H, W) image in mode RGB."""
-    if value is None:
-        return None
     with _pillow().open(io.BytesIO(value)) as image:
         return image.convert("RGB")
 
@@ -48,20 +36,16 @@ def _to_rgb8(value: Any) -> Any:
     return numpy.array(_to_pil(value))
 
 
-def _to_gray8(value: Optional[bytes]) -> Any:
+def _to_gray8(value: bytes) -> Any:
     """(H, W) uint8."""
-    if value is None:
-        return None
     import numpy
 
     with _pillow().open(io.BytesIO(value)) as image:
         return numpy.array(image.convert("L"))
 
 
-def _to_unchanged(value: Optional[bytes]) -> Any:
+def _to_unchanged(value: bytes) -> Any:
     """(H, W) or (H, W, C), in the dtype of the pixels."""
-    if value is None:
-        return None
     import numpy
 
     with _pillow().open(io.BytesIO(value)) as image:
@@ -70,8 +54,6 @@ def _to_unchanged(value: Optional[bytes]) -> Any:
 
 def _to_torchrgb8(value: Any) -> Any:
     """(3, H, W) uint8 tensor."""
-    if value is None:
-        return None
     import numpy
     import torch
 
@@ -89,13 +71,11 @@ def tv_tensors() -> Any:
 
 def _to_tv(value: Any) -> Any:
     """(3, H, W) uint8 tv_tensors.Image."""
-    return None if value is None else tv_tensors().Image(_to_torchrgb8(value))
+    return tv_tensors().Image(_to_torchrgb8(value))
 
 
-def _to_tv_mask(value: Optional[bytes]) -> Any:
+def _to_tv_mask(value: bytes) -> Any:
     """(H, W) or (C, H, W) tv_tensors.Mask: uint8, bool, or int32 for 16 bits, with which torch computes little."""
-    if value is None:
-        return None
     import numpy
     import torch
 
@@ -107,7 +87,8 @@ def _to_tv_mask(value: Optional[bytes]) -> Any:
     return tv_tensors().Mask(torch.from_numpy(pixels))
 
 
-FINISHERS = {
+# What makes of a value that is there what each way of decoding gives.
+FINISHERS: Dict[str, Callable[[Any], Any]] = {
     "pil": _to_pil,
     "rgb8": _to_rgb8,
     "gray8": _to_gray8,
@@ -116,11 +97,12 @@ FINISHERS = {
     "tv": _to_tv,
     "tv_mask": _to_tv_mask,
 }
+WAYS = (None, *FINISHERS, "file")
 
 
 def decoder_of_one(way: str) -> Callable[[bytes], Any]:
     """What makes of the bytes of an image what this way of decoding gives; of JPEGs in RGB with the GIL released."""
-    order, finish = PIXEL_ORDERS[way], FINISHERS[way]
+    order, finish = PIXEL_ORDERS.get(way), FINISHERS[way]
 
     def decode(value: bytes) -> Any:
         if not order or not value.startswith(b"\xff\xd8"):

@@ -70,12 +70,12 @@ class LeadingView:
             made = transform(made)
         return made
 
-    def load_mask(self, value: Optional[bytes], drawn: Optional[Drawn]) -> Any:
+    def load_mask(self, value: bytes, drawn: Optional[Drawn]) -> Any:
         """As `load`, of a mask. Errors: ValueError for one of another size than the image."""
         import torch
 
         mask = FINISHERS["tv_mask"](value)
-        if mask is None or drawn is None:
+        if drawn is None:
             return mask
         height, width = mask.shape[-2:]
         is_fixed = not any(type(each).__name__ == "RandomResizedCrop" for each in self._random)

@@ -115,29 +115,25 @@ class Cursor:
         pair = place.item()
         return (memoryview(pair[0]), memoryview(pair[1])) if self._txn._buffers else pair
 
+    def _moved(self, has_entry: bool) -> bool:
+        self._has_entry, self._is_fresh = has_entry, False
+        return has_entry
+
     def first(self) -> bool:
         """To the first entry."""
-        self._has_entry = self._place().first()
-        self._is_fresh = False
-        return self._has_entry
+        return self._moved(self._place().first())
 
     def last(self) -> bool:
         """To the last entry."""
-        self._has_entry = self._place().last()
-        self._is_fresh = False
-        return self._has_entry
+        return self._moved(self._place().last())
 
     def next(self) -> bool:
         """To the next entry; from a fresh cursor, to the first."""
-        self._has_entry = self._place().next()
-        self._is_fresh = False
-        return self._has_entry
+        return self._moved(self._place().next())
 
     def prev(self) -> bool:
         """To the entry before; from a fresh cursor, to the last."""
-        self._has_entry = self._place().prev()
-        self._is_fresh = False
-        return self._has_entry
+        return self._moved(self._place().prev())
 
     # Without duplicates each key is a group of one.
     next_dup = next_nodup = next
@@ -149,15 +145,11 @@ class Cursor:
         if not key and is_empty(key):
             self._has_entry = False
             raise BadValsizeError("mdb_cursor_get", BadValsizeError.CODE)
-        self._has_entry = place.seek(key)
-        self._is_fresh = False
-        return self._has_entry
+        return self._moved(place.seek(key))
 
     def set_range(self, key: Any, /) -> bool:
         """To the first entry whose key is this one or follows it. Errors: TypeError."""
-        self._has_entry = self._place().seek_range(key)
-        self._is_fresh = False
-        return self._has_entry
+        return self._moved(self._place().seek_range(key))
 
     def get(self, key: Any, default: Any = None) -> Any:
         """set_key(), and its value or `default`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, 
 
 from shale import _shale
 from shale._arguments import field_names, flag, one_of, path_bytes, text
-from shale._decoding import FINISHERS, PIXEL_ORDERS, decode_list, decoder_of_one, tv_tensors
+from shale._decoding import FINISHERS, PIXEL_ORDERS, WAYS, decode_list, decoder_of_one, tv_tensors
 from shale._leading_view import LeadingView, leading_view
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, chosen_rows
@@ -213,11 +213,11 @@ class Dataset(_Base):
                 raise NotFoundError(f"{self.path}: no field {name!r}; the fields are {', '.join(kinds)}")
         decode = self.decode
         if not isinstance(decode, dict):
-            one_of(decode, "decode", tuple(PIXEL_ORDERS))
+            one_of(decode, "decode", WAYS)
             kind = "bytes" if decode == "file" or "bytes" in (kinds[name] for name in names) else "list"
             decode = {name: decode for name in names if kinds[name] == kind}
         for name, way in decode.items():
-            one_of(way, "decode", tuple(PIXEL_ORDERS))
+            one_of(way, "decode", WAYS)
             if name not in names or (way is not None and kinds[name] not in (("bytes",) if way == "file" else ("bytes", "list"))):
                 raise UsageError(f"decode names {name!r}, which is not a field of kind bytes{'' if way == 'file' else ' or list'} that is read")
         self._chosen.check(kinds, names)
@@ -227,13 +227,14 @@ class Dataset(_Base):
             tv_tensors()  # now, not with the first image
         self._files = [name for name, way in ways.items() if way == "file"]
         read = self._select_whole(reader, (*self._files, *self._chosen.names))
-        self._finishers = [(name, _finisher(kinds[name], way)) for name in read for way in [ways[name]] if way is not None]
+        decoded = [(name, way) for name in read for way in [ways[name]] if way is not None]
+        self._finishers = [(name, functools.partial(decode_list, way) if kinds[name] == "list" else FINISHERS[way]) for name, way in decoded]
 
     def _select_whole(self, reader: _shale.Reader, others: Sequence[str]) -> List[str]:
         """Has the reader read whole values of all fields but the others; returns their names."""
         lists = {field["name"] for field in reader.schema if field["kind"] == "list"}
         names = [name for name in self.fields if name not in others]
-        reader.select(names, ["" if name in lists else PIXEL_ORDERS[self._ways[name]] for name in names])
+        reader.select(names, ["" if name in lists else PIXEL_ORDERS.get(self._ways[name], "") for name in names])
         return names
 
     def _opener(self) -> tuple:
@@ -308,11 +309,13 @@ class Dataset(_Base):
         """A sample of its values as they were read: images decoded, or what a transform shows of them, and transformed."""
         if lead is None:
             for name, finish in finishers:
-                sample[name] = self._finished(row, name, finish, sample[name])
+                if sample[name] is not None:
+                    sample[name] = self._finished(row, name, finish, sample[name])
         else:
             sample[lead.field], drawn = self._finished(row, lead.field, lead.load, sample[lead.field])
             for name in lead.masks:
-                sample[name] = self._finished(row, name, lambda value: lead.load_mask(value, drawn), sample[name])
+                if sample[name] is not None:
+                    sample[name] = self._finished(row, name, lambda value: lead.load_mask(value, drawn), sample[name])
         made = sample if self.as_tuple is None else tuple([sample[name] for name in self.as_tuple])
         return made if transform is None else transform(made)
 
@@ -334,7 +337,7 @@ class Dataset(_Base):
         """What `self[position]` is, of the dictionary that the raw reader gave for it."""
         row = position if self.indices is None else int(self.indices[position])
         lead = self._lead()
-        ways = [(name, way, sample[name]) for name, way in self._ways.items() if way is not None and sample[name] is not None]
+        ways = [(name, way, sample[name]) for name, way in self._ways.items() if way is not None]
         finishers = [(name, functools.partial(decode_list, way) if isinstance(value, list) else decoder_of_one(way)) for name, way, value in ways]
         return self._made(row, sample, finishers, lead, self.transform if lead is None else lead.rest_of)
 
@@ -489,12 +492,6 @@ class Dataset(_Base):
         )
         made.sample, made.key, made.shard = row, key, reader.shard_name(row)
         return made
-
-
-def _finisher(kind: str, way: str) -> Callable[[Any], Any]:
-    if kind == "list":
-        return lambda elements: None if elements is None else decode_list(way, elements)
-    return FINISHERS[way]
 
 
 def _verify(value: Any) -> Union[bool, str]:

@@ -17,23 +17,7 @@ from typing import Any, Optional, Union
 
 from shale import _shale
 from shale._lmdb_cursor import Cursor, _Database, check_database
-from shale._lmdb_errors import *  # py-lmdb's names
-from shale._lmdb_errors import (
-    CLOSED,
-    BadValsizeError,
-    CorruptedError,
-    DbsFullError,
-    Error,
-    IncompatibleError,
-    InvalidError,
-    InvalidParameterError,
-    NotFoundError,
-    ReadonlyError,
-    check_bytes,
-    is_empty,
-    refusal,
-    refused,
-)
+from shale._lmdb_errors import *  # py-lmdb's names, and what raises them
 
 __version__ = "3.0.0"  # of the py-lmdb whose names and errors these are: scripts ask for it
 
