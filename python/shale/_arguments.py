@@ -110,8 +110,8 @@ def whole_number(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -
     return number
 
 
-def byte_size(value: Any, name: str) -> str:
-    """A size as the program takes it: a number of bytes, or a string such as ``"64MiB"``. Errors: UsageError."""
+def number_text(value: Any, name: str) -> str:
+    """A number as the program takes it, or a string such as ``"64MiB"`` or ``"1%"``. Errors: UsageError."""
     return text(value, name) if isinstance(value, str) else str(whole_number(value, name))
 
 

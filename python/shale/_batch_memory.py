@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import operator
 import weakref
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Sequence
+from typing import Any, Deque, Dict, List, NamedTuple, Sequence
 
 from shale.errors import UsageError
 
@@ -149,6 +149,3 @@ def _forward(array: Any) -> Any:
 def _is_even(values: List[Any]) -> bool:
     first = values[0]
     return all(value.shape == first.shape and value.dtype == first.dtype for value in values)
-
-
-Collate = Callable[[List[Any]], Any]

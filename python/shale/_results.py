@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Mapping, Optional, Tuple, Type, TypeVar
 
 from shale.errors import DamagedError
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -269,47 +271,41 @@ class FormatInfo:
 # --- made of facts
 
 
-def take(facts: dict, names: str) -> Dict[str, Any]:
-    return {name: facts[name] for name in names.split()}
+def of_facts(kind: Type[_Result], facts: Mapping[str, Any], **made: Any) -> _Result:
+    """A result whose members are the facts of the same name, but for those that are given; a list is a tuple, and what is not known is None."""
+    found = {name: facts.get(name) for name in kind.__dataclass_fields__ if name not in made}  # type: ignore[attr-defined]
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}, **made)
 
 
 def fields_of(facts: dict) -> Tuple[FieldInfo, ...]:
-    return tuple(
-        FieldInfo(each["name"], each["kind"], each.get("dtype"), tuple(each["shape"]) if "shape" in each else None)
-        for each in facts["fields"]
-    )
+    return tuple(of_facts(FieldInfo, each) for each in facts["fields"])
 
 
 def verify_result(facts: dict) -> VerifyResult:
     splits = {name: verify_result(each) for name, each in facts.get("splits", {}).items()}
     opinion = facts.get("second_opinion")
-    return VerifyResult(
+    return of_facts(
+        VerifyResult,
+        facts,
         first_findings=tuple(map(finding, facts.get("first_findings", ()))) or tuple(one for each in splits.values() for one in each.first_findings),
         bad_when_written=facts.get("bad_when_written", sum(each.bad_when_written for each in splits.values())),
         undecoded=facts.get("undecoded", sum(each.undecoded for each in splits.values())),
-        second_opinion=None if opinion is None else SecondOpinion(**opinion),
+        second_opinion=opinion and of_facts(SecondOpinion, opinion),
         notes=tuple(facts.get("notes", ())) or tuple(note for each in splits.values() for note in each.notes),
         splits=splits,
-        **take(facts, "ok shards samples bytes findings"),
     )
 
 
 def dataset_info(facts: dict) -> DatasetInfo:
     if "splits" in facts or not facts["complete"]:
         return DatasetInfo(complete=facts["complete"], splits={name: dataset_info(each) for name, each in facts.get("splits", {}).items()})
-    known = set(DatasetInfo.__dataclass_fields__)
-    plain = {name: value for name, value in facts.items() if name in known}
-    plain.update(
-        fields=fields_of(facts),
-        class_names=tuple(unescaped(name) for name in facts["class_names"]),
-        notes=tuple(facts.get("notes", ())),
-    )
-    return DatasetInfo(**plain)
+    known = {name: value for name, value in facts.items() if name in DatasetInfo.__dataclass_fields__}
+    known.update(fields=fields_of(facts), class_names=tuple(map(unescaped, facts["class_names"])), notes=tuple(facts.get("notes", ())))
+    return DatasetInfo(**known)
 
 
 def finding(facts: dict) -> Finding:
-    named: Dict[str, Any] = {name: unescaped(facts[name]) for name in ("file", "key") if name in facts}
-    return Finding(**{**facts, **named})
+    return of_facts(Finding, facts, **{name: unescaped(facts[name]) for name in ("file", "key") if name in facts})
 
 
 # What the program escapes where it prints names: see "printable" in docs/json.md.

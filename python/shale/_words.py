@@ -9,7 +9,7 @@ import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from shale import _shale
-from shale._arguments import byte_size, field_names, flag, image_rules, inputs, part_text, path_bytes, split_words, text, whole_number
+from shale._arguments import field_names, flag, image_rules, inputs, number_text, part_text, path_bytes, split_words, text, whole_number
 from shale.errors import Error, UsageError
 
 Progress = Optional[Callable[[int, int], Any]]
@@ -38,10 +38,6 @@ def choices(command: str, argument: str) -> Tuple[str, ...]:
 
 
 # --- values
-
-
-def _number_or_text(value: Any, name: str) -> str:
-    return text(value, name) if isinstance(value, str) else _number(value, name)
 
 
 def _number(value: Any, name: str) -> str:
@@ -89,10 +85,9 @@ _VALUES: Dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("SUFFIX,...", "FIELD,..."), _joined),
     "A,B": _fields,
     "I/N|slurm|slurm/N|mpi": part_text,
-    "N|P%": _number_or_text,
     "N|all": _sample_count,
     "NAME=SHARE,...|FILE": split_words,
-    "SIZE": byte_size,
+    **dict.fromkeys(("N|P%", "SIZE"), number_text),
     "SRC.npy=OUT.npy": _pairs,
 }
 

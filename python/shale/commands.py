@@ -22,7 +22,7 @@ from shale._results import (
     VerifyResult,
     dataset_info,
     fields_of,
-    take,
+    of_facts,
     unescaped,
     verify_result,
 )
@@ -179,24 +179,22 @@ def _converted(facts: Dict[str, Any], notes: Tuple[str, ...]) -> ConvertResult:
     splits = {name: _converted(each, notes) for name, each in facts.get("splits", {}).items()}
     first = next(iter(splits.values()), None)
     verification = facts.get("verification")
-    return ConvertResult(
+    return of_facts(
+        ConvertResult,
+        facts,
         output=unescaped(facts["output"]),
         fields=first.fields if first else fields_of(facts),
         first_skipped=tuple(
-            SkippedImage(unescaped(each["key"]), each["reason"], unescaped(each["detail"])) for each in facts.get("first_skipped", ())
+            of_facts(SkippedImage, each, key=unescaped(each["key"]), detail=unescaped(each["detail"])) for each in facts.get("first_skipped", ())
         ),
         index=None if facts.get("index") is None else unescaped(facts["index"]),
         images=facts.get("images", {}),
         lists={each["file"]: each["rows"] for each in facts.get("lists", ())},
         appended=facts.get("appended", {}).get("samples"),
         was_compared=facts.get("was_compared", False),
-        content_digest=facts.get("content_digest"),
-        ordered_digest=facts.get("ordered_digest"),
-        key_digest=facts.get("key_digest"),
-        verification=None if verification is None else verify_result(verification),
+        verification=verification and verify_result(verification),
         notes=notes,
         splits=splits,
-        **take(facts, "format samples bytes shards file_bytes classes skipped ignored dry_run was_complete"),
     )
 
 
@@ -285,28 +283,18 @@ def index(
     facts = run("index", path_list([path for file in files for path in path_list(file, "files")], "files"), given, progress)[0]
     if "shards" in facts:
         return _rebuilt(facts, os.fsdecode(files[0]))
-    done = [
-        IndexedFile(
-            index=unescaped(each["index"]),
-            fields=fields_of(each),
-            content_digest=each["content_digest"],
-            notes=tuple(each["notes"]),
-            **take(each, "format samples bytes checksums"),
-        )
-        for each in facts["files"]
-    ]
-    return IndexResult(files=tuple(done))
+    return IndexResult(files=tuple(of_facts(IndexedFile, each, index=unescaped(each["index"]), fields=fields_of(each)) for each in facts["files"]))
 
 
 def _rebuilt(facts: Dict[str, Any], dataset: str) -> IndexResult:
-    shards = tuple(RebuiltShard(**shard) for shard in facts["shards"])
+    shards = tuple(of_facts(RebuiltShard, shard) for shard in facts["shards"])
     broken = [shard for shard in shards if shard.fault]
     if broken:
         error = DamagedError(f"{dataset}: {broken[0].name} was not rebuilt: {broken[0].fault}")
         error.shard = broken[0].name
         error.hint = "copy the shard again from an intact copy of the dataset"
         raise error
-    return IndexResult(shards=shards, whole=facts["whole"], rebuilt=facts["rebuilt"])
+    return of_facts(IndexResult, facts, files=(), shards=shards)
 
 
 def repair(
@@ -351,8 +339,7 @@ def repair(
     """
     given = locals()
     facts = run("repair", [path_bytes(dataset, "dataset")], given, progress)[0]
-    files = tuple(RepairedFile(unescaped(each["name"]), each["fault"], each["remedy"], each.get("obstacle")) for each in facts["files"])
-    return RepairResult(files=files, **take(facts, "checked repaired left dry_run"))
+    return of_facts(RepairResult, facts, files=tuple(of_facts(RepairedFile, each, name=unescaped(each["name"])) for each in facts["files"]))
 
 
 def parts(places: Paths, *, progress: Progress = None) -> PartsResult:
@@ -370,8 +357,7 @@ def parts(places: Paths, *, progress: Progress = None) -> PartsResult:
         shale.errors.StorageError: the storage failed.
     """
     facts = run("parts", path_list(places, "places"), {}, progress)[0]
-    found = tuple(PartInfo(unescaped(each["path"]), each["index"], each["state"], each.get("fault")) for each in facts["parts"])
-    return PartsResult(missing=tuple(facts["missing"]), parts=found, **take(facts, "count complete array"))
+    return of_facts(PartsResult, facts, parts=tuple(of_facts(PartInfo, each, path=unescaped(each["path"])) for each in facts["parts"]))
 
 
 def merge(places: Paths, output: Path, *, move: bool = False, progress: Progress = None) -> MergeResult:
@@ -396,17 +382,9 @@ def merge(places: Paths, output: Path, *, move: bool = False, progress: Progress
         shale.errors.StorageError: the storage failed, or is full.
     """
     facts, notes = run("merge", [*path_list(places, "places"), path_bytes(output, "output")], {"move": move}, progress)
-    return MergeResult(
-        output=unescaped(facts["output"]),
-        notes=notes,
-        **take(facts, "format samples bytes shards parts was_complete moved linked_files copied_files copied_bytes"),
-        **take(facts, "content_digest ordered_digest key_digest"),
-    )
+    return of_facts(MergeResult, facts, output=unescaped(facts["output"]), notes=notes)
 
 
 def formats() -> Tuple[FormatInfo, ...]:
     """The formats that ``convert`` writes, and what each can hold: the command ``shale formats``."""
-    return tuple(
-        FormatInfo(facts["name"], facts["summary"], tuple(facts["suffixes"]), tuple(facts["kinds"]), facts["self_checksummed"])
-        for facts in run("formats", [], {})[0]["formats"]
-    )
+    return tuple(of_facts(FormatInfo, facts) for facts in run("formats", [], {})[0]["formats"])

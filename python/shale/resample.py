@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 from shale._arguments import Path, Paths, inputs, is_path, path_bytes, whole_number
-from shale._results import take, unescaped
+from shale._results import of_facts, unescaped
 from shale._words import Progress, run
 from shale.errors import Error, SchemaError, StorageError
 
@@ -143,12 +143,13 @@ def resample(
             kept.name_arguments(error)
             raise
     dataset = facts.get("dataset")
-    return ResampleResult(
+    return of_facts(
+        ResampleResult,
+        facts,
         output=unescaped(facts["output"]),
         arrays=tuple(_array(each) for each in facts["arrays"]),
-        dataset=dataset and ResampledDataset(unescaped(dataset["output"]), **take(dataset, "format samples shards file_bytes was_complete")),
+        dataset=dataset and of_facts(ResampledDataset, dataset, path=unescaped(dataset["output"])),
         notes=notes,
-        **take(facts, "rows source_rows"),
     )
 
 
@@ -157,8 +158,7 @@ def _array(facts: dict) -> ResampledArray:
 
     descr = unescaped(facts["dtype"])
     dtype = numpy.lib.format.descr_to_dtype(ast.literal_eval(descr)) if descr.startswith("[") else numpy.dtype(descr)
-    plan = take(facts, "file_bytes strategy passes read_bytes written_bytes scratch_bytes")
-    return ResampledArray(path=unescaped(facts["path"]), dtype=dtype, shape=tuple(facts["shape"]), **plan)
+    return of_facts(ResampledArray, facts, path=unescaped(facts["path"]), dtype=dtype)
 
 
 # --- arguments

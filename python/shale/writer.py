@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import weakref
 from dataclasses import dataclass
-from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from shale import _shale
 from shale._arguments import Parts, Path, flag, path_bytes, text, whole_number
-from shale._results import take, unescaped
+from shale._results import of_facts, unescaped
 from shale._words import Translation, words_of
 from shale.errors import Error, SchemaError, UsageError
 
-_KINDS = {
-    "bytes": "bytes",
-    "str": "text",
-    "text": "text",
-    "int": "integer",
-    "integer": "integer",
-    "float": "real",
-    "real": "real",
-    "list": "list",
-    bytes: "bytes",
-    str: "text",
-    int: "integer",
-    float: "real",
-    list: "list",
-}
+_KIND_OF: Dict[type, str] = {bytes: "bytes", str: "text", int: "integer", float: "real", list: "list"}
+_KINDS: Dict[Any, str] = {**_KIND_OF, **{each.__name__: kind for each, kind in _KIND_OF.items()}, **{kind: kind for kind in _KIND_OF.values()}}
 
 
 @dataclass(frozen=True)
@@ -120,7 +108,7 @@ class Writer:
         self._classes = None if classes is None else _class_names(classes)
         self._in_python = Translation(words)
         self._has_begun = self._is_closed = False
-        with _Translated(self._in_python):
+        with _translated(self._in_python):
             self._native = _shale.SampleWriter(words)
             # Also at the end of the interpreter, before its threads are gone.
             self._abandon = weakref.finalize(self, self._native.abandon)
@@ -177,7 +165,7 @@ class Writer:
                 self._abandon()
                 raise SchemaError("no sample was written, and the first one was to say what the schema is")
             try:
-                with _Translated(self._in_python):
+                with _translated(self._in_python):
                     self._result = _written(json.loads(self._native.close()))
             finally:
                 self._abandon()
@@ -252,29 +240,20 @@ def from_iterable(
     return writer.close()
 
 
-class _Translated:
+@contextlib.contextmanager
+def _translated(in_python: Translation) -> Iterator[None]:
     """Errors in the block name arguments, not options of the program."""
-
-    def __init__(self, in_python: Translation) -> None:
-        self._in_python = in_python
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
-        if isinstance(value, Error):
-            self._in_python.apply_to(value)
-            if "an unfinished run of another command" in str(value):
-                value.hint = "pass overwrite=True to discard it; what a Writer has begun cannot be continued"
+    try:
+        yield
+    except Error as error:
+        in_python.apply_to(error)
+        if "an unfinished run of another command" in str(error):
+            error.hint = "pass overwrite=True to discard it; what a Writer has begun cannot be continued"
+        raise
 
 
 def _written(facts: dict) -> WriteResult:
-    return WriteResult(
-        path=unescaped(facts["output"]),
-        payload_bytes=facts["bytes"],
-        keys_digest=facts["key_digest"],
-        **take(facts, "format samples shards file_bytes content_digest ordered_digest"),
-    )
+    return of_facts(WriteResult, facts, path=unescaped(facts["output"]), payload_bytes=facts["bytes"], keys_digest=facts["key_digest"])
 
 
 # --- schema and classes
@@ -382,15 +361,8 @@ def _guessed(name: Any, value: Any, classes: Optional[List[str]]) -> tuple:
         return _array_field(name, array.dtype, array.shape)
     if classes is not None and name == "label" and isinstance(value, str):
         return (name, "integer")
-    kinds = [
-        ((bytes, bytearray, memoryview), "bytes"),
-        (str, "text"),
-        (int, "integer"),
-        (float, "real"),
-        ((list, tuple), "list"),
-    ]
-    for types, kind in kinds:
-        if isinstance(value, types):  # type: ignore[arg-type]
+    for each, kind in {**_KIND_OF, bytearray: "bytes", memoryview: "bytes", tuple: "list"}.items():
+        if isinstance(value, each):
             return (name, kind)
     raise SchemaError(
         f"field {name!r} of the first sample is {type(value).__name__}, expected bytes, str, int, float, a list of bytes or an array"
