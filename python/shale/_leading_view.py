@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from shale._decoding import FINISHERS, tv_tensors
-from shale._view_pixels import Drawn, cropped, info_of, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
+from shale._view_pixels import Drawn, info_of, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
 from shale._views import NotTaken, ViewPlan, _State, flattened, is_pipeline, mask_obstacle, version_of
 
 _TYPES = {"pil": "pil", "torchrgb8": "tensor", "tv": "tv"}
@@ -43,7 +43,8 @@ class LeadingView:
             else:
                 y, x, tall, wide = each.get_params(image, each.scale, each.ratio)
                 box = (x, y, wide, tall)
-            drawn = cropped(box, self._plan.steps[0][1:3])
+            size = self._plan.steps[0][1:3]
+            drawn = (*box, *size, 0, 0, *size, 0, 0, *size, 0, 0)
         return ((drawn or self._views.draw(width, height, 0))[:14]) + (int(turned[0]), int(turned[1]))
 
     def load(self, value: Optional[bytes]) -> Tuple[Any, Optional[Drawn]]:

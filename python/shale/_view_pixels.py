@@ -120,11 +120,6 @@ def from_pil(image: Any) -> Any:
     return torch.from_numpy(array[None] if array.ndim == 2 else numpy.ascontiguousarray(array.transpose(2, 0, 1)))
 
 
-def cropped(box: Tuple[int, ...], size: Tuple[int, int]) -> Drawn:
-    """The view that crops to a box (x, y, width, height) and scales that to a size (width, height)."""
-    return (*box, *size, 0, 0, *size, 0, 0, *size, 0, 0)
-
-
 def views_of(plan: ViewPlan, order: str, scaled_decoding: bool, steps: Optional[List[Tuple[Any, ...]]] = None) -> _shale.Views:
     """What decodes by a plan."""
     import torch

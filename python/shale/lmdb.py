@@ -148,16 +148,14 @@ class Environment:
 
     def _renewed(self) -> Any:
         """The file's present state. Opened by this very process: descriptors of a parent's may be closed under it."""
-        if self._is_closed:
-            raise Error(CLOSED)
+        self._check_open()
         if self._pid != _os.getpid():
             self._reopen()
         current = self._map = self._map.renewed()
         return current
 
     def __reduce__(self):
-        if self._is_closed:
-            raise Error(CLOSED)
+        self._check_open()
         settings = dict(self._flags, path=self._path, map_size=self._map_size, max_readers=self._max_readers, max_dbs=self._max_dbs)
         return _unpickled, (settings,)
 

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 
 from shale._arguments import Path, Paths, inputs, is_path, path_bytes, whole_number
 from shale._results import of_facts, unescaped
@@ -177,8 +177,18 @@ class _Lists:
             return None
         if is_path(value):
             return path_bytes(value, name)
+        import numpy
+
         array = _one_axis(value, name)
-        path = self._files.enter_context(_saved(array, name, self._tmp))
+        try:
+            folder = self._files.enter_context(tempfile.TemporaryDirectory(prefix="shale-", dir=None if self._tmp is None else os.fsdecode(self._tmp)))
+        except OSError as error:
+            raise StorageError(f"cannot create a temporary folder for {name}: {error}") from error
+        path = os.path.join(folder, name + ".npy")
+        try:
+            numpy.save(path, array, allow_pickle=False)
+        except OSError as error:
+            raise StorageError(f"cannot save {name} in {path}: {error}") from error
         self._names[path] = name
         return os.fsencode(path)
 
@@ -209,21 +219,3 @@ def _one_axis(value: Any, name: str) -> Any:
         raise SchemaError(f"{name} has dtype {array.dtype}, expected numbers")
     # A list of nothing says nothing of its dtype; numpy takes float64.
     return array.astype("<i8") if array.size == 0 else array
-
-
-@contextlib.contextmanager
-def _saved(array: Any, name: str, tmp: Optional[Path]) -> Iterator[str]:
-    """Path of a file that holds the array, until the end of the block."""
-    import numpy
-
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="shale-", dir=None if tmp is None else os.fsdecode(tmp))
-    except OSError as error:
-        raise StorageError(f"cannot create a temporary folder for {name}: {error}") from error
-    with folder as at:
-        path = os.path.join(at, name + ".npy")
-        try:
-            numpy.save(path, array, allow_pickle=False)
-        except OSError as error:
-            raise StorageError(f"cannot save {name} in {path}: {error}") from error
-        yield path

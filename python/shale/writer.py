@@ -103,7 +103,7 @@ class Writer:
         if to is None and not os.path.splitext(path_bytes(out, "out"))[1]:
             to = "record"
         words = words_of("convert", [b"-", path_bytes(out, "out")], locals())
-        fields = None if _is_first(schema) else _fields_of(schema)
+        fields = _fields_of(schema)
         self._keys = None if keys is None else flag(keys, "keys")
         self._classes = None if classes is None else _class_names(classes)
         self._in_python = Translation(words)
@@ -259,17 +259,14 @@ def _written(facts: dict) -> WriteResult:
 # --- schema and classes
 
 
-def _is_first(schema: Any) -> bool:
+def _fields_of(schema: Any) -> Optional[List[tuple]]:
+    """None: those of the first sample."""
     if isinstance(schema, Mapping):
-        return False
+        return [_field_of(text(name, "a field of the schema"), kind) for name, kind in schema.items()]
     if isinstance(schema, str) and schema == "first":
-        return True
+        return None
     found = "missing" if schema is None else repr(schema)
     raise UsageError(f'schema is {found}, expected a mapping such as {{"image": "bytes", "label": "int"}}, or "first"')
-
-
-def _fields_of(schema: Any) -> List[tuple]:
-    return [_field_of(text(name, "a field of the schema"), kind) for name, kind in schema.items()]
 
 
 def _field_of(name: str, kind: Any) -> tuple:

@@ -26,7 +26,7 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 from shale import _shale
 from shale._view_pixels import from_pil, place, seen_by_pillow, size_of, to_pil
-from shale._views import NotTaken, translate
+from shale._views import translate
 from shale.errors import ContentError, UsageError
 
 __all__ = [
@@ -77,10 +77,7 @@ class _Geometry(_Shown):
     """What moves pixels: all of it is one step, of which _shale.Views draws what it shows."""
 
     def _check(self) -> None:
-        try:
-            plan = translate(self)
-        except NotTaken as error:  # pragma: no cover: translate() tells by its reason
-            raise UsageError(str(error)) from None
+        plan = translate(self)
         if plan.rest:
             raise UsageError(f"{self!r}: {plan.reason}")
 
