@@ -9,6 +9,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/report/gather_report.hpp"
 #include "shale/report/report_page.hpp"
 #include "shale/report/write_report.hpp"
@@ -112,6 +113,7 @@ void bind_commands(nb::module_& module) {
       "parse_size",
       [](const std::string& text, const std::string& what) { return parse_size(text, what); },
       "text"_a, "what"_a);
+  module.def("usable_cpus", [] { return usable_cpus().value; });
   module.def("options", &options, "command"_a);
 }
 

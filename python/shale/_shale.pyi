@@ -37,8 +37,6 @@ class Reader:
     @property
     def format(self) -> str: ...
     @property
-    def notes(self) -> List[str]: ...
-    @property
     def self_hash(self) -> str: ...
 
 class KeyMap:
@@ -144,6 +142,9 @@ def io_backend() -> str:
     """How batches are read on this machine: ``"io_uring"`` or ``"threads"``."""
 
 def parse_size(text: str, what: str) -> int: ...
+def usable_cpus() -> int:
+    """The CPUs that this job may use, by SLURM, its affinity and its cgroup."""
+
 def options(command: str) -> List[Tuple[str, str, str]]:
     """The options of a command of the program that functions have: name, argument, what the help calls its value."""
 

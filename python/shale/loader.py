@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import operator
-import os
-import pathlib
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
+from shale import _shale
 from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
 from shale._batch_memory import BufferPool, Rows, empty_rows, stack
 from shale._batch_views import batch_views
@@ -194,7 +193,7 @@ class Loader:
         self.drop_last = flag(drop_last, "drop_last")
         self.even_batches = self.shuffle is not False if even_batches is None else flag(even_batches, "even_batches")
         threads = whole_number(num_threads, "num_threads", 0, 1024)
-        self.num_threads = usable_cpus() if threads is None else threads
+        self.num_threads = min(_MOST_THREADS, _shale.usable_cpus()) if threads is None else threads
         self.rank, self.num_replicas = place_among_ranks(rank, num_replicas, process_group)
         self.on_error = one_of(on_error, "on_error", ("raise", "skip"))
         self.as_tuple = None if as_tuple is None else tuple(field_names(as_tuple, "as_tuple"))
@@ -557,17 +556,3 @@ def _pins(wanted: bool) -> bool:
         log.warning("pin_memory does nothing: there is no CUDA device")
         return False
     return wanted
-
-
-def usable_cpus() -> int:
-    """The CPUs that this job may use, by SLURM, its affinity and its cgroup; at most 8."""
-    found = [_MOST_THREADS, len(os.sched_getaffinity(0))]
-    slurm = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    if slurm.isdigit() and int(slurm) > 0:
-        found.append(int(slurm))
-    try:
-        quota, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        found.append(max(1, int(quota) // int(period)))
-    except (OSError, ValueError):  # no such group, or "max"
-        pass
-    return min(found)
