@@ -5,6 +5,7 @@
 
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/interpreter.hpp"
+#include "python/bindings/plain_objects.hpp"
 
 namespace nb = nanobind;
 
@@ -39,11 +40,8 @@ const char* class_of(Code code) {
   return "Error";
 }
 
-// Keys and paths are raw bytes.
 nb::object text_of(const std::string& bytes) {
-  if (bytes.empty()) return nb::none();
-  return nb::steal(
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
+  return bytes.empty() ? nb::none() : text_of_bytes(bytes);
 }
 
 nb::object exception_of(const Error& error, const std::string& shard) {

@@ -43,10 +43,8 @@ struct OpenCursor {
                      : error.code() == Code::unsupported ? "unsupported"
                                                          : "other";
   // A path need not be text: it comes as os.fsdecode() gives it.
-  const nb::object said = nb::steal(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
-  if (!said.is_valid()) throw nb::python_error();
-  const nb::object raised = call_python(import_name("shale.lmdb", "_error_of"), kind, said);
+  const nb::object raised =
+      call_python(import_name("shale.lmdb", "_error_of"), kind, text_of_bytes(text));
   PyErr_SetObject(raised.type().ptr(), raised.ptr());
   throw nb::python_error();
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ namespace shale::python {
 /// Paths and class names are raw bytes: os.fsencode on the way in, os.fsdecode on the way out.
 [[nodiscard]] nanobind::object fs_text(const std::string& bytes);
 [[nodiscard]] std::string raw(const nanobind::bytes& bytes);
+/// Keys, and messages with paths in them: what is not UTF-8 is escaped with surrogateescape.
+[[nodiscard]] nanobind::object text_of_bytes(const std::string& bytes);
 /// A list of bytes.
 [[nodiscard]] std::vector<std::string> raw_words(const nanobind::list& words);
 
@@ -28,6 +31,14 @@ struct FreshBytes {
   nanobind::object object;
   std::span<std::byte> memory;
 };
+
+/// The buffer of an object, whose memory stays where it is while this is held. Null, with Python's
+/// exception set, if the object has none of that kind.
+struct ReleaseBuffer {
+  void operator()(Py_buffer* view) const;
+};
+using HeldBuffer = std::unique_ptr<Py_buffer, ReleaseBuffer>;
+[[nodiscard]] HeldBuffer held_buffer(nanobind::handle object, int flags);
 
 /// "hwc" or "chw". Errors: Code::usage.
 [[nodiscard]] PixelOrder pixel_order_named(const std::string& name);

@@ -305,11 +305,8 @@ class Reader {
 
   [[nodiscard]] std::uint64_t size() const { return loader_->size(); }
   [[nodiscard]] std::string format() const { return loader_->manifest().format; }
-  [[nodiscard]] std::vector<std::string> notes() const { return loader_->notes(); }
   [[nodiscard]] nb::object key(std::uint64_t row) const {
-    const std::string key = loader_->key_of(row);
-    return nb::steal(
-        PyUnicode_DecodeUTF8(key.data(), static_cast<Py_ssize_t>(key.size()), "surrogateescape"));
+    return text_of_bytes(loader_->key_of(row));
   }
   [[nodiscard]] std::string shard_name(std::uint64_t row) const {
     return loader_->shard_name_of(row);
@@ -420,7 +417,6 @@ void bind_reader(nb::module_& module) {
       .def_prop_ro("schema", &Reader::schema)
       .def_prop_ro("classes", &Reader::classes)
       .def_prop_ro("format", &Reader::format)
-      .def_prop_ro("notes", &Reader::notes)
       .def_prop_ro("self_hash", &Reader::self_hash);
   module.def("decode_rgb8", &decode_rgb8, "data"_a, "order"_a);
   module.def("io_backend", [] { return std::string(Loader::io_backend()); });

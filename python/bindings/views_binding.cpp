@@ -179,34 +179,16 @@ DrawnView drawn_of(nb::handle object) {
           .is_upside_down = n[15] != 0};
 }
 
-// The buffers that results go to, held while they are written.
-class HeldBuffers {
- public:
-  HeldBuffers() = default;
-  HeldBuffers(const HeldBuffers&) = delete;
-  HeldBuffers& operator=(const HeldBuffers&) = delete;
-  ~HeldBuffers() {
-    for (const std::unique_ptr<Py_buffer>& view : views_)
-      or_parked([&] { PyBuffer_Release(view.get()); });
-  }
-
-  std::span<std::byte> hold(nb::handle object) {
-    auto view = std::make_unique<Py_buffer>();
-    views_.reserve(views_.size() + 1);
-    constexpr int kFlags = PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS;
-    if (or_parked([&] { return PyObject_GetBuffer(object.ptr(), view.get(), kFlags); }) != 0) {
-      PyErr_Clear();
-      throw Error(Code::usage, "results go to contiguous, writable memory: not to this {}",
-                  printable(nb::cast<std::string>(nb::inst_name(object))));
-    }
-    views_.push_back(std::move(view));
-    return {static_cast<std::byte*>(views_.back()->buf),
-            static_cast<std::size_t>(views_.back()->len)};
-  }
-
- private:
-  std::vector<std::unique_ptr<Py_buffer>> views_;
-};
+// The memory that results go to, held while it is written.
+std::span<std::byte> hold(nb::handle object, std::vector<HeldBuffer>& buffers) {
+  buffers.push_back(held_buffer(object, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS));
+  const HeldBuffer& view = buffers.back();
+  if (view != nullptr)
+    return {static_cast<std::byte*>(view->buf), static_cast<std::size_t>(view->len)};
+  PyErr_Clear();
+  throw Error(Code::usage, "results go to contiguous, writable memory: not to this {}",
+              printable(nb::cast<std::string>(nb::inst_name(object))));
+}
 
 // One image of a batch on its way.
 struct BatchImage {
@@ -231,18 +213,19 @@ std::vector<BatchImage> images_of(const nb::list& list) {
   return images;
 }
 
-void add_places(std::vector<BatchImage>& images, nb::handle into, HeldBuffers& buffers) {
+void add_places(std::vector<BatchImage>& images, nb::handle into,
+                std::vector<HeldBuffer>& buffers) {
   if (PyList_Check(into.ptr())) {
     const auto list = nb::borrow<nb::list>(into);
     if (nb::len(list) != images.size())
       throw Error(Code::usage, "{} images, but {} places", images.size(), nb::len(list));
     for (std::size_t i = 0; i < images.size(); ++i) {
       const nb::object place = list[i];
-      if (!place.is_none()) images[i].into = buffers.hold(place);
+      if (!place.is_none()) images[i].into = hold(place, buffers);
     }
     return;
   }
-  const std::span<std::byte> all = buffers.hold(into);
+  const std::span<std::byte> all = hold(into, buffers);
   if (images.empty() || all.size() % images.size() != 0)
     throw Error(Code::usage, "{} bytes for a batch of {}", all.size(), images.size());
   const std::size_t each = all.size() / images.size();
@@ -300,7 +283,7 @@ class Views {
       const nb::object view = drawn[i];
       if (!view.is_none()) images[i].drawn = drawn_of(view);
     }
-    HeldBuffers buffers;
+    std::vector<HeldBuffer> buffers;
     add_places(images, into, buffers);
     CallingThread caller;
     const Events events = stopped_by_signals(caller);

@@ -168,9 +168,6 @@ class SampleValues {
   // naming field, number and key, for a sample that does not fit.
   SampleValues(nb::handle sample, const std::vector<InputField>& fields, bool has_keys,
                nb::handle classes, std::uint64_t number);
-  ~SampleValues();
-  SampleValues(const SampleValues&) = delete;
-  SampleValues& operator=(const SampleValues&) = delete;
 
   [[nodiscard]] const Sample& sample() const { return sample_; }
   // How many have to be copied.
@@ -191,7 +188,7 @@ class SampleValues {
   Sample sample_;
   std::uint64_t bytes_ = 0;
   std::vector<nb::object> objects_;  // what the bytes are borrowed from
-  std::vector<Py_buffer> buffers_;
+  std::vector<HeldBuffer> buffers_;
 };
 
 SampleValues::SampleValues(nb::handle sample, const std::vector<InputField>& fields, bool has_keys,
@@ -220,18 +217,10 @@ SampleValues::SampleValues(nb::handle sample, const std::vector<InputField>& fie
           .hint("leave it out, or name it in the schema");
     }
   } catch (Error& error) {
-    for (Py_buffer& buffer : buffers_) PyBuffer_Release(&buffer);
     if (!sample_.key.empty()) error.because(fmt::format("sample {}", number));
     error.for_sample(sample_.key, number);
     throw;
-  } catch (...) {
-    for (Py_buffer& buffer : buffers_) PyBuffer_Release(&buffer);
-    throw;
   }
-}
-
-SampleValues::~SampleValues() {
-  for (Py_buffer& buffer : buffers_) PyBuffer_Release(&buffer);
 }
 
 // Raw bytes, or text as os.fsencode has it in UTF-8, as Dataset hands it out.
@@ -289,13 +278,14 @@ Value SampleValues::value_of(nb::handle value, const InputField& field, nb::hand
 }
 
 std::optional<Bytes> SampleValues::buffer_of(nb::handle object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_ND | PyBUF_C_CONTIGUOUS) != 0) {
+  HeldBuffer view = held_buffer(object, PyBUF_ND | PyBUF_C_CONTIGUOUS);
+  if (view == nullptr) {
     PyErr_Clear();
     return std::nullopt;
   }
-  buffers_.push_back(view);
-  return Bytes(static_cast<const std::byte*>(view.buf), static_cast<std::size_t>(view.len));
+  const Bytes bytes(static_cast<const std::byte*>(view->buf), static_cast<std::size_t>(view->len));
+  buffers_.push_back(std::move(view));
+  return bytes;
 }
 
 Bytes SampleValues::bytes_of(nb::handle value, const InputField& field) {
@@ -306,7 +296,7 @@ Bytes SampleValues::bytes_of(nb::handle value, const InputField& field) {
     return {reinterpret_cast<const std::byte*>(data), static_cast<std::size_t>(length)};
   }
   const std::optional<Bytes> bytes = buffer_of(value);
-  if (bytes && buffers_.back().itemsize == 1) return *bytes;
+  if (bytes && buffers_.back()->itemsize == 1) return *bytes;
   Error error = does_not_fit(field, found_in(value), expected_of(field.field));
   if (PyUnicode_Check(value.ptr())) error.hint("encode it, or declare the field as \"str\"");
   throw error;
@@ -412,8 +402,7 @@ class Handle {
     }
     has_keys_ = schema.has_keys = has_keys;
     class_labels_ = std::move(class_labels);
-    std::vector<std::string> names;
-    for (const nb::handle name : classes) names.push_back(raw(nb::cast<nb::bytes>(name)));
+    std::vector<std::string> names = raw_words(classes);
     const Unlocked unlocked;
     writer.begin(std::move(schema), std::move(names));
   }
