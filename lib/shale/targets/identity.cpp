@@ -24,7 +24,7 @@ constexpr Difference kOfTheInput[] = {
     {kPairsOption, "files with their partners", "files alone"},
     {kMetadataOption, "files with their metadata", "files alone"},
     {kFoldersOption, "several folders", "one input"},
-    {kLayoutOption, "a file per class", "shards"},
+    {kLayoutOption, "files of a layout", "shards"},
 };
 
 bool has_entry(const Identity& identity, std::string_view name) {

@@ -36,6 +36,12 @@ TEST_CASE("identity: the first option that differs is named, with both values") 
   CHECK(first_difference(kRun, Identity(kRun.begin(), kRun.end() - 1)));
 }
 
+TEST_CASE("identity: files of a layout are not shards, whatever the layout divides them by") {
+  const Identity with = {{"layout", "coclr-k400"}};
+  CHECK(first_difference(with, {}) == "files of a layout before, shards now");
+  CHECK(first_difference({}, with) == "shards before, files of a layout now");
+}
+
 TEST_CASE("identity: every option that shapes the bytes is in it, those that do not are not") {
   const SourceInfo source;
   const ConvertRequest plain;
