@@ -165,6 +165,8 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
         draw_rows(std::move(*opened.rows), request, chosen.get(),
                   request.scratch_folder.empty() ? scratch_folder : request.scratch_folder, events);
   } else if (chosen || order.is_shuffled) {
+    if (opened.orderable == nullptr)
+      throw Error(Code::bug, "its kind takes an order, but it is read once").at(request.inputs[0]);
     opened.orderable->put_in_order(
         {.chosen = chosen, .seed = order.is_shuffled ? std::optional(order.seed) : std::nullopt});
   }
