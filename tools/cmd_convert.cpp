@@ -10,6 +10,7 @@
 #include "shale/manifest/naming.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/requests/choose_output.hpp"
+#include "shale/targets/conversion.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -115,11 +116,10 @@ std::string skipped_text(const ConvertReport& report) {
   const Manifest& manifest = report.manifest;
   std::string text;
   if (report.skipped > 0) {
-    const bool are_videos = manifest.schema.fields.front().kind == Kind::list;
-    text += fmt::format("  skipped: {}{}\n",
-                        are_videos ? format_counted(report.skipped, "bad video", "bad videos")
-                                   : format_counted(report.skipped, "bad image", "bad images"),
-                        listed_in(manifest, kSkippedName));
+    text +=
+        fmt::format("  skipped: {}{}\n",
+                    bad_samples_text(report.skipped, manifest.schema, manifest.images.has_value()),
+                    listed_in(manifest, kSkippedName));
     for (const SkippedSample& sample : report.first_skipped)
       text += fmt::format("    {}: {}\n", printable(sample.key), sample.detail);
     const std::uint64_t more = report.skipped - report.first_skipped.size();

@@ -109,6 +109,13 @@ void say_notes(const SourceInfo& source, const Events& events) {
       "pass --shuffle to write a shuffled order");
 }
 
+std::string bad_samples_text(std::uint64_t count, const Schema& schema, bool has_images) {
+  if (!schema.fields.empty() && schema.fields.front().kind == Kind::list)
+    return format_counted(count, "bad video", "bad videos");
+  return has_images ? format_counted(count, "bad image", "bad images")
+                    : format_counted(count, "bad sample", "bad samples");
+}
+
 void forecast(ConvertPlan& plan, const ConvertRequest& request, const Format& format,
               Source& source, Manifest manifest, const ShardLimits& limits) {
   refuse_unfit_samples(request, format, source.info(), limits.bytes);
@@ -343,12 +350,11 @@ void Conversion::tolerate(const EncodedSample& sample) {
 void Conversion::refuse_too_many_bad() const {
   const std::uint64_t limit = request_.max_errors.limit(source_.info().manifest.samples);
   if (state_.bad > limit) {
-    const bool holds_lists = source_.info().schema.fields.front().kind == Kind::list;
+    const Schema& schema = source_.info().schema;
     Error error(Code::limit, "{}, more than --max-errors allows ({}){}",
-                holds_lists ? format_counted(state_.bad, "bad video", "bad videos")
-                : last_is_incomplete_
+                last_is_incomplete_ && schema.fields.front().kind != Kind::list
                     ? format_counted(state_.bad, "sample left out", "samples left out")
-                    : format_counted(state_.bad, "bad image", "bad images"),
+                    : bad_samples_text(state_.bad, schema, state_.images.has_value()),
                 limit, last_fault_.empty() ? "" : "; the last one " + last_fault_);
     // Of a run that was continued, the one before may have met all of them.
     if (!last_fault_.empty()) error.for_sample(last_bad_.key, last_bad_.index);

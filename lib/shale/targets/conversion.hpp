@@ -42,6 +42,10 @@ void refuse_unfit_samples(const ConvertRequest& request, const Format& format,
 /// Notes of the source, and that its samples are sorted by label.
 void say_notes(const SourceInfo& source, const Events& events);
 
+/// What is left out is called by the first field, and by whether there are images: "2 bad videos".
+[[nodiscard]] std::string bad_samples_text(std::uint64_t count, const Schema& schema,
+                                           bool has_images);
+
 /// Adds to the plan what a conversion would write. Errors: same as refuse_too_large and
 /// forecast_shards.
 void forecast(ConvertPlan& plan, const ConvertRequest& request, const Format& format,

@@ -56,7 +56,8 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
   const std::uint64_t bad = report.skipped - std::min(report.skipped, source.skipped);
   if (bad <= limit) return report;
   throw Error(Code::limit, "the finished dataset left out {}, more than --max-errors allows ({})",
-              format_counted(bad, "bad image", "bad images"), limit)
+              bad_samples_text(bad, report.manifest.schema, report.manifest.images.has_value()),
+              limit)
       .at(join_path(request.output, kSkippedName))
       .hint("fix or remove the images that it lists, then convert again with --overwrite");
 }
