@@ -110,12 +110,9 @@ OpenedInput open_files(const InputRequest& request, FolderRequest folder) {
   return orderable(request.files.groups_frames ? open_frames(folder) : open_folder(folder));
 }
 
-constexpr std::string_view kFolderName = "a folder";
-
 Error not_for_folder(const InputRequest& request, std::string_view option) {
-  if (option != "--fields") return for_files_only(option, request.inputs.front(), kFolderName);
-  return Error(Code::usage,
-               "--fields is for datasets and arrays, but the input is a folder of images")
+  return Error(Code::usage, "{} is for datasets and arrays, but the input is a folder of images",
+               option)
       .at(request.inputs.front())
       .hint("leave out the option");
 }
@@ -182,8 +179,6 @@ Recognition recognize_list(SoughtInput& input) {
 
 // What is said in the list itself, or means nothing for it.
 Error not_for_list(const InputRequest&, std::string_view option) {
-  if (option == "--index-dir" || option == "--parse")
-    return for_files_only(option, "stdin", "a list of files");
   return Error(Code::usage, "{} is not for a list of files", option)
       .at("stdin")
       .hint(option == "--labels" ? "write path<TAB>label in every line" : "leave out the option");
@@ -201,13 +196,6 @@ Recognition recognize_stream(SoughtInput& input) {
           }};
 }
 
-// What needs to know all samples before the first one, or to find one again.
-Error not_for_open_stream(const InputRequest& request, std::string_view option) {
-  if (option == "--index-dir" || option == "--parse")
-    return for_files_only(option, request.inputs.front(), "a tar archive");
-  return not_for_stream(request.inputs.front(), option);
-}
-
 // ---- rows and samples that have their fields
 
 // A dataset brings its labels and classes along: an option that would change nothing is refused,
@@ -216,12 +204,6 @@ Error for_folders_only(const InputRequest& request, std::string_view option) {
   return Error(Code::usage, "{} is for folders of images, but the input is not one", option)
       .at(request.inputs.front())
       .hint("leave out the option: a dataset has its own samples, labels and classes");
-}
-
-Error not_for_arrays(const InputRequest& request, std::string_view option) {
-  if (option == "--index-dir" || option == "--parse")
-    return for_files_only(option, request.inputs.front(), "arrays");
-  return for_folders_only(request, option);
 }
 
 Recognition recognize_arrays(SoughtInput& input) {
@@ -273,11 +255,12 @@ Recognition recognize_dataset(SoughtInput& input) {
   return {Certainty::certain, open_stored};
 }
 
+constexpr std::string_view kFolderName = "a folder";
 constexpr std::uint32_t kTakesOfFiles =
     kTakesLabels | kTakesClassesFrom | kTakesListing | kTakesHidden | kTakesExt | kTakesOrder;
 
 constexpr InputKind kInputKinds[] = {
-    {.name = "folders that are joined",
+    {.name = kFolderName,
      .recognize = recognize_named_folders,
      .takes = kTakesOfFiles,
      .refusal = not_for_named_folders},
@@ -285,15 +268,18 @@ constexpr InputKind kInputKinds[] = {
      .recognize = recognize_arrays,
      .takes = kTakesFields | kTakesOrder,
      .may_be_rows = true,
-     .refusal = not_for_arrays},
+     .refusal = for_folders_only},
     {.name = "a list of files",
      .recognize = recognize_list,
      .takes = kTakesClassesFrom | kTakesExt | kTakesOrder,
+     .place = "stdin",
      .refusal = not_for_list},
-    {.name = "a stream",
+    {.name = "a tar archive",
      .recognize = recognize_stream,
      .takes = kTakesLabels | kTakesClassesFrom | kTakesHidden | kTakesExt,
-     .refusal = not_for_open_stream},
+     // What needs to know all samples before the first one, or to find one again.
+     .refusal = [](const InputRequest& request,
+                   std::string_view option) { return not_for_stream(request.inputs[0], option); }},
     {.name = kFolderName,
      .recognize = recognize_folder,
      .takes = kTakesOfFiles | kTakesGroup | kTakesPairs,
@@ -323,6 +309,16 @@ MadeFrom made_from(std::string_view kind) {
     if (one.kind == kind) return one;
   }
   return {.kind = kind, .is_known_by_content = kind.ends_with(" file")};
+}
+
+Error not_for(const InputKind& kind, const InputRequest& request, std::string_view option) {
+  const std::string place = kind.place.empty() ? request.inputs.front() : std::string(kind.place);
+  if (option == "--index-dir" || option == "--parse")
+    return for_files_only(option, place, kind.name);
+  if (kind.refusal != nullptr) return kind.refusal(request, option);
+  return Error(Code::usage, "{} is not for {}", option, kind.name)
+      .at(place)
+      .hint("leave out the option");
 }
 
 std::span<const InputOption> input_options() { return kInputOptions; }

@@ -80,15 +80,21 @@ struct Recognition {
 
 /// A kind of input: one row of input_kinds().
 struct InputKind {
-  std::string_view name;  ///< with an article, for messages: "a folder"
+  std::string_view name;  ///< for messages: "the input is a folder"
   /// By the words of the command, the first bytes and what is in a folder; reads no samples.
   /// Errors: Code::usage for words that can be meant for nothing else, but are wrong.
   Recognition (*recognize)(SoughtInput& input);
-  std::uint32_t takes = 0;   ///< InputOptionBit
-  bool may_be_rows = false;  ///< of one size, which can be drawn
-  /// The error for an option that it does not take.
-  Error (*refusal)(const InputRequest& request, std::string_view option);
+  std::uint32_t takes = 0;      ///< InputOptionBit
+  bool may_be_rows = false;     ///< of one size, which can be drawn
+  std::string_view place = {};  ///< where messages say that it is; empty: its path
+  /// What it says to an option that it does not take, in words of its own; null, and for the
+  /// options of files of other tools: what is made of `name`.
+  Error (*refusal)(const InputRequest& request, std::string_view option) = nullptr;
 };
+
+/// The error for an option that the kind does not take.
+[[nodiscard]] Error not_for(const InputKind& kind, const InputRequest& request,
+                            std::string_view option);
 
 /// All kinds, in the order in which they are asked.
 [[nodiscard]] std::span<const InputKind> input_kinds();

@@ -109,7 +109,7 @@ OpenedInput open_as_it_is(const InputRequest& request, const std::string& scratc
   std::uint32_t bit = 1;
   for (const InputOption& option : input_options()) {
     if ((kind->takes & bit) == 0 && option.is_given(request))
-      throw kind->refusal(request, option.name);
+      throw not_for(*kind, request, option.name);
     bit <<= 1U;
   }
   return surest.open(input);

@@ -33,7 +33,7 @@ TEST_CASE("input kind: an option that a kind does not take is refused by its nam
       if (is_taken) continue;
       CAPTURE(kind.name);
       CAPTURE(option.name);
-      const Error error = kind.refusal(request, option.name);
+      const Error error = not_for(kind, request, option.name);
       CHECK(error.code() == Code::usage);
       CHECK(error.message().starts_with(option.name));
     }
