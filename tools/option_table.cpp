@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "shale/format/layout.hpp"
 
 namespace shale::tools {
 namespace {
 
-// Stands for the names of the layouts that the formats have.
+// Stands for the names of the layouts that the formats have, and for what each of them is.
 constexpr std::string_view kLayouts = "LAYOUT";
 
 // Commands, name, value, default, help; then what else is to be said, and what Python calls it.
@@ -123,10 +125,7 @@ constexpr Option kOptions[] = {
      "does"},
     {"convert", "compress", "none|deflate", "",
      "(.npz as output) compress the arrays; default: none"},
-    {"convert", "layout", kLayouts, "",
-     "(.lmdb as output) write the file for readers of this layout: CoCLR, folder2lmdb, Caffe; "
-     "lsun: OUTPUT becomes a directory with one LMDB directory per class; (.h5) one flat dataset "
-     "and offsets (default), one value per image, or (N, H, W, 3) pixels"},
+    {"convert", "layout", kLayouts, "", kLayouts},
     {"convert", "verify", "", "", "verify the result (as verify --full does) before finishing"},
 
     // ---- reports and lists
@@ -198,20 +197,31 @@ constexpr Option kOptions[] = {
      "help", "", "", "print this help (also -h)", kCommon | kOfTerminals},
 };
 
-std::string_view layout_names() {
-  static const std::string names = [] {
-    std::string joined;
-    for (const FormatLayout& each : all_layouts())
-      joined.append(joined.empty() ? "" : "|").append(each.layout->name);
+struct LayoutTexts {
+  std::string names, help;
+};
+
+const LayoutTexts& layout_texts() {
+  static const LayoutTexts texts = [] {
+    LayoutTexts joined;
+    for (const FormatLayout& each : all_layouts()) {
+      const Layout& layout = *each.layout;
+      joined.help += joined.names.empty() ? "write the output in this layout: " : "; ";
+      joined.names.append(joined.names.empty() ? "" : "|").append(layout.name);
+      joined.help += fmt::format("{} ({}): {}", layout.name, layout.container, layout.summary);
+    }
     return joined;
   }();
-  return names;
+  return texts;
 }
 
 std::vector<Option> all_options() {
   std::vector<Option> options(std::begin(kOptions), std::end(kOptions));
-  for (Option& option : options)
-    if (option.value == kLayouts) option.value = layout_names();
+  for (Option& option : options) {
+    if (option.value != kLayouts) continue;
+    option.value = layout_texts().names;
+    option.help = layout_texts().help;
+  }
   return options;
 }
 

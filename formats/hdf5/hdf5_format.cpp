@@ -27,14 +27,21 @@ constexpr OptionSpec kOptions[] = {
      .default_value = kFlatLayout}};
 constexpr std::string_view kSuffixHint = "choose an output that ends in .h5, or in .hdf5";
 constexpr Layout kFlatLayoutRow{.name = kFlatLayout,
+                                .summary = "one flat dataset and offsets (default)",
                                 .option = "",
                                 .writes = Layout::Writes::anything,
                                 .container = "HDF5",
                                 .suffix_hint = kSuffixHint};
-constexpr Layout kVlenFile{
-    .name = "vlen", .option = "vlen", .container = "HDF5", .suffix_hint = kSuffixHint};
-constexpr Layout kFixedFile{
-    .name = "fixed", .option = "fixed", .container = "HDF5", .suffix_hint = kSuffixHint};
+constexpr Layout kVlenFile{.name = "vlen",
+                           .summary = "one value per image",
+                           .option = "vlen",
+                           .container = "HDF5",
+                           .suffix_hint = kSuffixHint};
+constexpr Layout kFixedFile{.name = "fixed",
+                            .summary = "(N, H, W, 3) pixels",
+                            .option = "fixed",
+                            .container = "HDF5",
+                            .suffix_hint = kSuffixHint};
 constexpr const Layout* kWrittenLayouts[] = {&kFlatLayoutRow, &kVlenFile, &kFixedFile};
 constexpr std::string_view kReserved[] = {"key_offset"};
 constexpr Dialect kDialects[] = {Dialect::robomimic};

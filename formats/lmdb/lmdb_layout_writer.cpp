@@ -404,12 +404,16 @@ struct WrittenLayout {
   std::unique_ptr<ShardWriter> (*create)(OutputFile& file);
 };
 
-constexpr Layout in_one_file(std::string_view name) {
-  return {.name = name, .option = name, .container = "LMDB", .suffix_hint = kSuffixHint};
+constexpr Layout in_one_file(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .option = name,
+          .container = "LMDB",
+          .suffix_hint = kSuffixHint};
 }
 
 constexpr Layout coclr_file() {
-  Layout row = in_one_file(kCoclr);
+  Layout row = in_one_file(kCoclr, "for CoCLR");
   row.frames_note = kFramesNote;
   row.lists_note =
       "CoCLR's readers also want ClassInd.txt and lists of train and test videos: "
@@ -421,6 +425,7 @@ constexpr Layout coclr_file() {
 constexpr Layout coclr_directory() {
   Layout row = coclr_file();
   row.name = "coclr-k400";
+  row.summary = "for CoCLR on Kinetics-400: OUTPUT becomes a directory";
   row.writes = Layout::Writes::list_files;
   row.lists_note = {};
   row.lists = &kK400Lists;
@@ -429,7 +434,7 @@ constexpr Layout coclr_directory() {
 }
 
 constexpr Layout lsun_directories() {
-  Layout row = in_one_file("lsun");
+  Layout row = in_one_file("lsun", "OUTPUT becomes a directory with one LMDB directory per class");
   row.writes = Layout::Writes::class_files;
   row.class_directory = lsun_directory;
   row.data_name = "data.mdb";
@@ -440,8 +445,9 @@ constexpr Layout lsun_directories() {
 constexpr WrittenLayout kWritten[] = {
     {coclr_file(), Kind::list, encode_video, create_writer<CoclrWriter>},
     {coclr_directory(), Kind::list, encode_video, create_writer<CoclrWriter>},
-    {in_one_file("xunge"), Kind::bytes, encode_pickled_pair, create_writer<XungeWriter>},
-    {in_one_file("caffe"), Kind::bytes, encode_datum, create_writer<CaffeWriter>},
+    {in_one_file("xunge", "for folder2lmdb"), Kind::bytes, encode_pickled_pair,
+     create_writer<XungeWriter>},
+    {in_one_file("caffe", "for Caffe"), Kind::bytes, encode_datum, create_writer<CaffeWriter>},
     {lsun_directories(), Kind::bytes, encode_image, create_writer<LsunWriter>}};
 
 const WrittenLayout& written_layout(std::string_view option) {

@@ -1,5 +1,7 @@
 #include <filesystem>
 
+#include "shale/format/layout.hpp"
+
 #include "tests/contract/contract_tools.hpp"
 
 namespace shale {
@@ -25,6 +27,24 @@ TEST_CASE("documentation: FORMAT.md names the format, its suffixes, options and 
     for (const OptionSpec& option : format.options) CHECK(is_named(option.name));
     for (const std::string_view field : format.reserved_fields) CHECK(is_named(field));
     CHECK(page.find("\n## Options\n") != std::string::npos);
+  });
+}
+
+TEST_CASE(
+    "documentation: each layout has a summary, and a place in FORMAT.md and the manual page") {
+  const std::string manual = read_text(root() + "/tools/man/shale-convert.1");
+  std::string headings;
+  for (std::size_t at = 0; (at = manual.find("\n.It Fl -layout", at)) != std::string::npos; ++at)
+    headings += manual.substr(at + 1, manual.find('\n', at + 1) - at - 1) + " ";
+  for_each_format([&](const Format& format) {
+    for (const Layout* layout : format.layouts) {
+      CAPTURE(layout->name);
+      const std::string name(layout->name);
+      CHECK(!layout->summary.empty());
+      CHECK(headings.find(" " + name + " ") != std::string::npos);
+      CHECK(read_text(root() + "/formats/" + std::string(format.name) + "/FORMAT.md")
+                .find("`" + name + "`") != std::string::npos);
+    }
   });
 }
 

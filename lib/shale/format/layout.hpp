@@ -29,7 +29,8 @@ struct Layout {
   /// class; a directory with a file for each part of a split.
   enum class Writes { anything, file, class_files, list_files };
 
-  std::string_view name;  ///< --layout
+  std::string_view name;     ///< --layout
+  std::string_view summary;  ///< what is written, for --help
   /// The value of kLayoutOption in each file; empty: the format's own, so nothing is different.
   std::string_view option;
   Writes writes = Writes::file;
