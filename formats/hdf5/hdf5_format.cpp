@@ -21,10 +21,7 @@ namespace shale {
 namespace {
 
 constexpr std::string_view kSuffixes[] = {".h5"}, kAliases[] = {"h5"}, kMoreSuffixes[] = {".hdf5"};
-constexpr OptionSpec kOptions[] = {
-    {.name = kLayoutOption,
-     .summary = "how h5py finds the values: flat, vlen or fixed (the last two: one file only)",
-     .default_value = kFlatLayout}};
+constexpr OptionSpec kOptions[] = {{.name = kLayoutOption, .default_value = kFlatLayout}};
 constexpr std::string_view kSuffixHint = "choose an output that ends in .h5, or in .hdf5";
 constexpr Layout kFlatLayoutRow{.name = kFlatLayout,
                                 .summary = "one flat dataset and offsets (default)",

@@ -161,12 +161,7 @@ std::optional<Schema> recognize_own_lmdb(const InputFile& file, const WalkProgre
   }
 }
 
-constexpr OptionSpec kOptions[] = {
-    {.name = kLayoutOption,
-     .summary =
-         "what readers of other programs want: coclr, xunge or caffe (one file only), lsun (a file "
-         "per class)",
-     .default_value = kOwnLayout}};
+constexpr OptionSpec kOptions[] = {{.name = kLayoutOption, .default_value = kOwnLayout}};
 
 ShardLayout lmdb_layout(const Schema& schema, const OptionSet& options) {
   if (const std::string_view name = options.text(kLayoutOption); name != kOwnLayout)

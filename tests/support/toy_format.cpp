@@ -41,7 +41,7 @@ constexpr std::uint32_t kKeyPart = 0, kRowPart = 1, kFirstFieldPart = 2;
 constexpr std::string_view kSuffixes[] = {".head.toy", ".body.toy"};
 constexpr std::string_view kReserved[] = {"toy"};
 constexpr Kind kKinds[] = {Kind::bytes, Kind::integer, Kind::list};
-constexpr OptionSpec kOptions[] = {{"fail_at", "the step that fails", ""}};
+constexpr OptionSpec kOptions[] = {{.name = "fail_at", .default_value = ""}};
 
 void fail_if(const OptionSet& options, std::string_view step) {
   if (options.text("fail_at") != step) return;

@@ -4,7 +4,6 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/base/size_text.hpp"
 
 namespace shale {
 namespace {
@@ -39,16 +38,6 @@ std::string_view OptionSet::text(std::string_view name) const {
     throw Error(Code::bug, "option '{}' is asked for, but not in the format's table", name);
   const auto value = values_.find(name);
   return value == values_.end() ? spec->default_value : std::string_view(value->second);
-}
-
-std::uint64_t OptionSet::number(std::string_view name) const {
-  const std::uint64_t value = parse_count(text(name), name);
-  const OptionSpec& spec = *find_spec(specs_, name);
-  if (value < spec.minimum || value > spec.maximum) {
-    throw Error(Code::usage, "option '{}' is {}, expected {} to {}", name, value, spec.minimum,
-                spec.maximum);
-  }
-  return value;
 }
 
 }  // namespace shale

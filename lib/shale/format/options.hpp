@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -8,10 +7,9 @@
 
 namespace shale {
 
-/// One option of a format, as its documentation and the command line show it.
+/// One option of a format, which its FORMAT.md describes.
 struct OptionSpec {
-  std::string_view name, summary, default_value;
-  std::uint64_t minimum = 0, maximum = ~std::uint64_t{0};  ///< of a number
+  std::string_view name, default_value;
 };
 
 /// The option of a format that selects whose readers a file is for: --layout of convert.
@@ -27,8 +25,6 @@ class OptionSet {
   void set(std::string_view name, std::string value);
   /// The value that was set, or the default. Errors: Code::bug for an unknown name.
   [[nodiscard]] std::string_view text(std::string_view name) const;
-  /// Errors: Code::usage if the text is not a number within the option's range.
-  [[nodiscard]] std::uint64_t number(std::string_view name) const;
 
  private:
   std::span<const OptionSpec> specs_;
