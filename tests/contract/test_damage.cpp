@@ -95,10 +95,8 @@ TEST_CASE("damage: flipped bits of a shard's files are found, by the file's name
   });
 }
 
-TEST_CASE(
-    "damage: flipped bits of index, block list, manifest and native index are found, by the file's "
-    "name" *
-    doctest::test_suite("slow")) {
+TEST_CASE("damage: flipped bits of index, block list and manifest are found, by the file's name" *
+          doctest::test_suite("slow")) {
   for_each_layout([](const Format& format, const Schema& schema) {
     const Patient patient(format, schema);
     for (const std::string& name : patient.files()) {

@@ -206,19 +206,5 @@ TEST_CASE("never half done: after a failure at any step the directory takes a ne
   }
 }
 
-TEST_CASE("never half done: a native index comes to its name whole, and only with the manifest") {
-  for_each_format([](const Format& format) {
-    if (format.write_native_index == nullptr) return;
-    const TempDir dir;
-    (void)write_set(format, small_set(format), dir / "from");
-    const ConvertReport report = convert(conversion(dir / "from", dir / "out", format), {});
-    REQUIRE(!report.manifest.files.empty());
-    for (const ManifestFile& file : report.manifest.files) {
-      const FileSummary found = summarize_file(InputFile(join_path(dir / "out", file.name)));
-      CHECK(found.hash == file.hash);
-    }
-  });
-}
-
 }  // namespace
 }  // namespace shale

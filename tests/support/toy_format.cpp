@@ -1,7 +1,6 @@
 #include "tests/support/toy_format.hpp"
 
 #include <csignal>
-#include <fstream>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -309,18 +308,6 @@ int bid_for_toy(const Probe& probe) {
   return head.starts_with(kHeadMagic) || head.starts_with(kBodyMagic) ? 64 : 0;
 }
 
-// What the toy's own readers would want: a line a shard.
-std::vector<std::string> write_toy_list(
-    const Manifest&, const std::function<void(const ShardVisitor&)>& for_each_shard,
-    const std::string& directory) {
-  std::ofstream list(directory + "/toy.list", std::ios::binary);
-  for_each_shard([&](const ManifestShard& shard) {
-    list << shard.name << ' ' << shard.digest.samples << '\n';
-  });
-  if (!list.flush()) throw Error(Code::io, "cannot write the toy list").at(directory + "/toy.list");
-  return {"toy.list"};
-}
-
 }  // namespace
 
 const Format toy_format = {
@@ -339,7 +326,6 @@ const Format toy_format = {
     .scan_by_library = scan_toy_by_library,
     .walk_list = walk_toy_list,
     .split_list = split_toy_list,
-    .write_native_index = write_toy_list,
 };
 
 }  // namespace shale::test

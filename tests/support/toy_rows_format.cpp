@@ -81,7 +81,6 @@ const Format toy_rows_format = {
     .create_shard = create_toy_rows,
     .walk_list = nullptr,
     .split_list = nullptr,
-    .write_native_index = nullptr,
 };
 
 }  // namespace shale::test

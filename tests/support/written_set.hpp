@@ -113,13 +113,6 @@ class SetInProgress {
     manifest.payload_bytes = written.payload_bytes;
     manifest.shard_count = written.shards;
     const auto for_each_shard = [this](const ShardVisitor& visit) { work_.for_each_shard(visit); };
-    if (format_.write_native_index != nullptr) {
-      for (const std::string& name :
-           format_.write_native_index(manifest, for_each_shard, work_.path())) {
-        const FileSummary file = summarize_file(InputFile(join_path(work_.path(), name)));
-        manifest.files.push_back({name, file.bytes, file.hash});
-      }
-    }
     write_manifest(work_.path(), manifest, for_each_shard);
     put_in_place(SetPlace::of_dataset(directory_), work_);
     work_.remove();

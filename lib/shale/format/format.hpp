@@ -277,11 +277,6 @@ struct Format {
   bool (*takes_unread)(const OptionSet&) = nullptr;
   /// How it writes for readers of other programs (layout.hpp). Empty: in no way but its own.
   std::span<const Layout* const> layouts = {};
-  /// Writes the files that the format's own readers need next to the shards, durably, into
-  /// `directory`, the work folder; the core moves them into place. Returns their names.
-  std::vector<std::string> (*write_native_index)(
-      const Manifest&, const std::function<void(const ShardVisitor&)>& for_each_shard,
-      const std::string& directory) = nullptr;
   /// Empty: there is no such library.
   ReaderCode reader = {};
 };

@@ -452,7 +452,7 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
                      .list_name = std::string(kDuplicatesName),
                      .memory_bytes = kDuplicatesMemory},
                     events);
-  write_set_manifest(report.manifest, format, work, [&](const ShardVisitor& visit) {
+  write_set_manifest(report.manifest, work, [&](const ShardVisitor& visit) {
     for_each_shard(visit);
     parts.refuse_changes();  // what was read of them until now is what was linked
   });

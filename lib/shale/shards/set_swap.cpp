@@ -77,9 +77,9 @@ Manifest visit_own_names(const SetPlace& place, const std::string& manifest_path
     for (const ManifestFile* list : shard.lists()) visit_own(list->name);
   });
   if (!place.indexed_file.empty()) return manifest;
-  const bool has_native_index = format_of(manifest).write_native_index != nullptr;
+  (void)format_of(manifest);  // of a later version: what else belongs to it is not known
   for (const ManifestFile& file : manifest.files) {
-    if (has_native_index || is_list(file.name)) visit(file.name);
+    if (is_list(file.name)) visit(file.name);
   }
   return manifest;
 }

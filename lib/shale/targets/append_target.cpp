@@ -200,9 +200,6 @@ Manifest joined(const AppendTarget::Standing& standing, Manifest added) {
   all.classes = std::move(added.classes);
   all.source = sum_of(all.runs);
   append_totals(all, added);
-  // What a format's own readers want is made again, of the whole set.
-  if (format_of(all).write_native_index != nullptr)
-    std::erase_if(all.files, [](const ManifestFile& file) { return !is_dataset_file(file.name); });
   all.files.insert(all.files.end(), added.files.begin(), added.files.end());
   return all;
 }
@@ -343,7 +340,7 @@ void AppendTarget::complete(Conversion* conversion, ConvertReport& report, const
   report.appended = counts_of(report.manifest);
   report.manifest = joined(*standing_, std::move(report.manifest));
   add_duplicates(report.manifest, standing, added, written ? &*written : nullptr, events);
-  write_set_manifest(report.manifest, format(), *work_, [&](const auto& visit) {
+  write_set_manifest(report.manifest, *work_, [&](const auto& visit) {
     standing(visit);
     added(visit);
   });

@@ -9,7 +9,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/atomic_file.hpp"
-#include "shale/io/file_summary.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
@@ -102,20 +101,13 @@ void append_output(ConvertOutput& all, const ConvertOutput& one) {
   all.file_bytes += one.file_bytes;
 }
 
-void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work) {
-  write_set_manifest(manifest, format, work,
+void write_set_manifest(const Manifest& manifest, const WorkFolder& work) {
+  write_set_manifest(manifest, work,
                      [&](const ShardVisitor& visit) { work.for_each_shard(visit); });
 }
 
-void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work,
+void write_set_manifest(const Manifest& manifest, const WorkFolder& work,
                         const ForEachShard& for_each_shard) {
-  if (format.write_native_index != nullptr) {
-    for (const std::string& name :
-         format.write_native_index(manifest, for_each_shard, work.path())) {
-      const FileSummary file = summarize_file(InputFile(join_path(work.path(), name)));
-      manifest.files.push_back({name, file.bytes, file.hash});
-    }
-  }
   sync_directory(work.path());  // a manifest never outlives the names of what it lists
   write_manifest(work.path(), manifest, for_each_shard);
 }

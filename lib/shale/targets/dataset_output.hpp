@@ -44,12 +44,11 @@ void append_totals(Manifest& sum, const Manifest& more);
 /// The same of outputs, each of samples of its own: one of nothing becomes the other.
 void append_output(ConvertOutput& all, const ConvertOutput& one);
 
-/// Writes what the format's own readers want beside the shards into work.path(), and the manifest,
-/// last.
-void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work,
+/// Writes the manifest into work.path(), last.
+void write_set_manifest(const Manifest& manifest, const WorkFolder& work,
                         const ForEachShard& for_each_shard);
 
 /// The same for the shards in the journal of the work folder.
-void write_set_manifest(Manifest& manifest, const Format& format, const WorkFolder& work);
+void write_set_manifest(const Manifest& manifest, const WorkFolder& work);
 
 }  // namespace shale

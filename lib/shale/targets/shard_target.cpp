@@ -248,7 +248,7 @@ void ShardTarget::complete(Conversion* conversion, ConvertReport& report, const 
          .written = written ? &*written : nullptr},
         events);
   }
-  write_set_manifest(manifest, format(), *work_);
+  write_set_manifest(manifest, *work_);
 }
 
 void ShardTarget::place(ConvertReport& /*report*/) {
