@@ -82,6 +82,7 @@ const Format record_format = {
     .reserved_fields = {},
     .can = {.kinds = kKinds,
             .self_checksummed = true,
+            .keeps_dtypes = false,
             .largest_record = kMaxExampleBytes + kFrameBytes},
     .aliases = kAliases,
     .a_file = "a TFRecord file",

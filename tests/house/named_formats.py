@@ -18,6 +18,5 @@ NAMES_A_FORMAT = {
     ("lib/shale/requests/convert_request.hpp", ".pt"): _MEANS_OUTPUT,
     ("lib/shale/requests/convert_request.hpp", ".safetensors"): _MEANS_OUTPUT,
     ("lib/shale/targets/file_target.cpp", ".npy"): _IS_NUMPY,
-    ("lib/shale/targets/file_target.cpp", "record"): "to go: that a file keeps no dtypes is to be a fact of the row",
     ("tools/cmd_completion.cpp", ".npy"): "a placeholder in the help of options",
 }

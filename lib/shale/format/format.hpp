@@ -177,6 +177,7 @@ void check_elements(std::uint64_t count);
 struct Capabilities {
   std::span<const Kind> kinds;
   bool self_checksummed = false;  ///< the container itself carries checksums
+  bool keeps_dtypes = true;       ///< a file says which dtypes its reals and tensors have
   bool places_ascend = true;      ///< the values of a field are stored in the order of the rows
   bool forks = false;  ///< reads files of other tools in a child: all other threads must be idle
   std::uint64_t largest_record = ~std::uint64_t{0} >> 1;  ///< bytes of one encoded sample

@@ -100,7 +100,7 @@ void finish_packed(const ConvertRequest& request, const Events& events, Temporar
 }
 
 // What only an index could keep.
-void say_what_is_lost(const ConvertRequest& request, const SourceInfo& source,
+void say_what_is_lost(const ConvertRequest& request, const Format& format, const SourceInfo& source,
                       const Events& events) {
   if (request.with_index || !request.layout.empty()) return;
   if (!source.classes.empty() && !is_array_name(request.output) &&
@@ -109,10 +109,11 @@ void say_what_is_lost(const ConvertRequest& request, const SourceInfo& source,
   const bool has_others = std::any_of(
       source.schema.fields.begin(), source.schema.fields.end(),
       [](const Field& field) { return field.kind == Kind::real || field.kind == Kind::tensor; });
-  if (request.format == "record" && has_others) {
+  if (!format.can.keeps_dtypes && has_others) {
     events.say(
-        "a TFRecord file has no dtypes: reals and arrays are read back as bytes; --with-index "
-        "keeps their dtypes beside it");
+        fmt::format("{} has no dtypes: reals and arrays are read back as bytes; --with-index keeps "
+                    "their dtypes beside it",
+                    format.a_file));
   }
 }
 
@@ -223,7 +224,7 @@ std::optional<RunState> FileTarget::begin(const RunInput& input, const Events& e
   const SourceInfo& source = input.info();
   (void)require_space(source, events);
   say_notes(source, events);
-  say_what_is_lost(request_, source, events);
+  say_what_is_lost(request_, format(), source, events);
   output_->work().begin("");
   return std::nullopt;
 }
