@@ -231,10 +231,10 @@ class SplitSets {
       request.order.choice = {
           .select_file = {}, .exclude_file = {}, .rows_file = rows_->file_of(splits_.size())};
     }
-    request.split = {};
     request.order.part.reset();
     request.output = join_path(output_, name);
     if (whole_.order.part) choose_part(request, *whole_.order.part);
+    request.split = {};
     return split;
   }
 
