@@ -3,8 +3,8 @@
 #include "shale/api/api_request.hpp"
 #include "shale/convert.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/requests/choose_output.hpp"
 #include "shale/ops/convert.hpp"
+#include "shale/requests/choose_output.hpp"
 
 namespace shale {
 namespace {
