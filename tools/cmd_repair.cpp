@@ -44,7 +44,7 @@ std::string damage_text(const RepairPlan& plan, const RepairRequest& request) {
 }
 
 std::string report_text(const RepairPlan& plan, const RepairRequest& request) {
-  const std::string text = damage_text(plan, request);
+  std::string text = damage_text(plan, request);
   if (plan.files.empty()) return text;
   return text + fmt::format("{} damaged; nothing was changed\n", format_count(plan.files.size()));
 }

@@ -18,7 +18,7 @@ struct WalkedColumn : NumberSummary {  ///< of integers and reals
 };
 
 /// What the index says of a dataset.
-struct IndexWalk {
+struct IndexWalk {  // NOLINT(bugprone-exception-escape): what nlohmann's assertions would throw
   SampledFrom from;
   std::vector<WalkedColumn> columns;  ///< by field
   RatioBins sample_bytes;             ///< of all values of a sample that lie in the container
