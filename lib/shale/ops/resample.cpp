@@ -286,12 +286,13 @@ class Resampling {
   void require_space() const {
     SpaceNeeds space;
     const auto keep = [&](const ResampledArray& array) {
+      const std::string folder = folder_of_file(array.path);
+      if (!facts_behind(folder)) throw no_folder_for(array.path, folder);
       // What a run that goes on has of it.
       const std::string left =
           join_path(join_path(WorkFolder::path_beside(array.path), WorkFolder::kNewName),
                     fs::path(array.path).filename().string());
-      space.keep(folder_of_file(array.path),
-                 array.file_bytes - std::min(array.file_bytes, bytes_at(left)));
+      space.keep(folder, array.file_bytes - std::min(array.file_bytes, bytes_at(left)));
     };
     ScratchNeed sweep = draw_->sweep_scratch();  // of the first that is dealt
     for (const DrawnArray& target : targets_) {

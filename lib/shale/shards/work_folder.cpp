@@ -242,13 +242,17 @@ void WorkFolder::take(const std::function<void()>& wait) try {
   throw;
 }
 
+Error no_folder_for(const std::string& output, const std::string& folder) {
+  return Error(Code::not_found, "the folder that it is to be written to does not exist")
+      .at(output)
+      .hint("make it first: mkdir -p '" + printable(folder) + "'");
+}
+
 WorkFolder::Lock WorkFolder::try_lock() {
   if (retried(path_, [&] { return ::mkdir(path_.c_str(), 0777); }) == 0) {
     made_folder_ = true;
   } else if (errno == ENOENT) {
-    throw Error(Code::not_found, "the folder that it is to be written to does not exist")
-        .at(target_)
-        .hint("make it first: mkdir -p '" + printable(directory_) + "'");
+    throw no_folder_for(target_, directory_);
   } else if (errno != EEXIST) {
     throw error(errno, "cannot be written");
   }

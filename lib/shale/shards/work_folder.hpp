@@ -149,4 +149,7 @@ class WorkFolder {
   bool made_folder_ = false;
 };
 
+/// The error for an output in a folder that does not exist.
+[[nodiscard]] Error no_folder_for(const std::string& output, const std::string& folder);
+
 }  // namespace shale
