@@ -44,7 +44,7 @@ using OpenArrays = std::function<std::unique_ptr<Source>(ArrayRequest, const Eve
 /// Compares a dataset with arrays: their number of rows, and the digest of all of them. The rows
 /// are read as `convert` reads them, so agreeing digests alone would not show that both were read
 /// wrongly: therefore some elements of each array (all of a small one) are read once more, each by
-/// itself from the place that its header gives it (sampled_elements.hpp), and compared with the
+/// itself from the place that its header gives it (compare_arrays.cpp), and compared with the
 /// rows. Errors: Code::usage for fields that differ; same as open_array_source and encode_all.
 void compare_arrays(const Manifest& ours, const VerifyRequest& request, const ArrayColumns& arrays,
                     const FindingSink& sink, const Events& events, std::vector<std::string>& notes,
