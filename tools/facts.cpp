@@ -198,6 +198,10 @@ Json convert_facts(const ConvertPlan& plan, std::string_view output) {
 Json convert_facts(const ConvertReport& report, std::string_view output) {
   if (!report.splits.empty()) {
     Json json = sum_facts(report, &report);
+    const SplitDuplicates& found = report.in_two_splits;
+    json["in_two_splits"] = {
+        {"samples", found.samples},
+        {"list", found.list.empty() ? Json(nullptr) : Json(printable(found.list))}};
     for (const ConvertReport& split : report.splits)
       json["splits"][split.split] = convert_facts(split, split.output);
     return json;

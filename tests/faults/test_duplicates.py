@@ -126,6 +126,39 @@ class Duplicates(FaultCase):
         self.check_list(merged, self.expected)
         self.assertEqual(images_of(merged), images_of(self.convert("whole")))
 
+    def test_images_in_two_splits_are_listed(self):
+        """Whoever divides them: shares, files, or folders."""
+        keys = sorted(str(path.relative_to(self.photos)) for path in self.photos.rglob("*.*"))
+        repeated = {row[0] for row in self.expected}
+        write(self.folder / "train.txt", "".join(f"{key}\n" for key in keys if key not in repeated).encode())
+        write(self.folder / "val.txt", "".join(f"{key}\n" for key in repeated).encode())
+        for key in keys:
+            write(self.folder / ("root/val" if key in repeated else "root/train") / key, (self.photos / key).read_bytes())
+        for name, source, split in (
+            ("files", self.photos, ("--split", f"train={self.folder}/train.txt,val={self.folder}/val.txt")),
+            ("folders", self.folder / "root", ()),
+        ):
+            with self.subTest(name):
+                out = self.folder / name
+                done = self.ok("convert", source, out, "--to", "record", *split)
+                self.assertIn("3 images are in two splits, byte for byte: ", done.err)
+                with (out / "duplicates.csv").open(newline="") as file:
+                    rows = list(csv.reader(file))
+                self.assertEqual(rows[0], ["key", "split", "label", "first", "first_split", "first_label"])
+                self.assertEqual({(row[0], row[3]) for row in rows[1:]}, {(row[0], row[2]) for row in self.expected})
+                self.assertEqual({(row[1], row[4]) for row in rows[1:]}, {("val", "train")})
+                self.ok("verify", out)
+                again = self.ok("convert", source, out, "--to", "record", *split)
+                self.assertIn("3 images are in two splits", again.err)
+        out = self.folder / "shares"
+        self.ok("convert", self.photos, out, "--to", "lmdb", "--split", "train=0.5,val=0.5", "--exclude", self.folder / "val.txt")
+        self.assertFalse((out / "duplicates.csv").exists())
+        mine = self.folder / "mine/duplicates.csv"
+        write(mine, b"key,split\nmine\n")
+        done = self.ok("convert", self.folder / "root", mine.parent, "--to", "record")
+        self.assertIn("3 images are in two splits", done.err)
+        self.assertEqual(mine.read_bytes(), b"key,split\nmine\n")
+
     def test_appended_samples_repeat_older_ones(self):
         out = self.convert("grown")
         more = self.folder / "more"

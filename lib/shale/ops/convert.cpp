@@ -11,6 +11,8 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/requests/choose_part.hpp"
@@ -23,6 +25,7 @@
 #include "shale/sources/split_folders.hpp"
 #include "shale/sources/split_rows.hpp"
 #include "shale/targets/dataset_output.hpp"
+#include "shale/targets/duplicates.hpp"
 #include "shale/targets/list_files.hpp"
 #include "shale/targets/target_of.hpp"
 
@@ -55,6 +58,7 @@ class SharedFolder {
   SharedFolder(const SharedFolder&) = delete;
   SharedFolder& operator=(const SharedFolder&) = delete;
 
+  [[nodiscard]] bool is_own() const { return work_.has_value(); }
   [[nodiscard]] std::string scratch() const { return work_ ? work_->path() : temporary_folder(); }
   /// Where a list of the input's files is made, or of those of a split; empty: nowhere.
   [[nodiscard]] std::string listing(const std::string& split = {}) const {
@@ -176,6 +180,7 @@ class SplitSets {
       add_report(all, report);
     }
     name_sum(all);
+    all.in_two_splits = list_duplicates();
     return all;
   }
 
@@ -190,6 +195,65 @@ class SplitSets {
     all.output = output_;
     all.split.clear();
     all.notes.clear();
+  }
+
+  // Beside the splits: each of them is complete without the others. Parts of them say little.
+  [[nodiscard]] SplitDuplicates list_duplicates() const {
+    if (whole_.order.part) {
+      events_.say(
+          "images that are in two splits are looked for in whole splits only, not in parts of "
+          "them");
+      return {};
+    }
+    std::vector<OpenedDataset> sets;
+    for (const OneSplit& split : splits_)
+      sets.push_back(open_dataset({.path = split.request.output}, events_));
+    std::vector<ImagesOfSplit> images;
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      if (!field_of_duplicates(sets[i].manifest)) return {};
+      const ForEachShard for_each = [&shards = sets[i].shards](const ShardVisitor& visit) {
+        for (const ManifestShard& shard : shards) visit(shard);
+      };
+      images.push_back({splits_[i].name, sets[i].manifest, {sets[i].paths, for_each}});
+    }
+    // What is not ours stays: then there is no list.
+    const std::string list = join_path(output_, kDuplicatesName);
+    const bool is_ours = is_split_list(list);
+    const bool has_room = shared_->is_own() && (is_ours || !stands(list));
+    SplitDuplicates found =
+        find_duplicates(images,
+                        {.shards = {},
+                         .folder = scratch_,
+                         .list_name = has_room ? std::string(kDuplicatesName) : "",
+                         .memory_bytes = list_memory(whole_.memory_bytes)},
+                        events_);
+    const std::string made = std::exchange(found.list, {});
+    if (found.samples > 0 && !made.empty()) {
+      rename_file(made, list);
+      sync_directory(output_);
+      found.list = list;
+    } else if (is_ours) {
+      (void)remove_file(list);
+    }
+    if (found.samples > 0) events_.say(note_on(found));
+    return found;
+  }
+
+  [[nodiscard]] std::string note_on(const SplitDuplicates& found) const {
+    std::string pairs;
+    for (const auto& [first, other] : found.examples)
+      pairs += fmt::format("{}{} in {} is {} in {}", pairs.empty() ? "" : ", ",
+                           printable(first.key), first.split, printable(other.key), other.split);
+    const bool is_divided = rows_.has_value();
+    return fmt::format(
+        "{} in two splits, byte for byte: {}{}{}{}",
+        format_counted(found.samples, "image is", "images are"), pairs,
+        found.samples > found.examples.size() ? " ..." : "",
+        found.list.empty() ? "" : "; all that are repeated are listed in " + printable(found.list),
+        found.list.empty() ? ""
+        : is_divided ? fmt::format("; to split without them, pass --exclude {} and another OUTPUT",
+                                   printable(found.list))
+                     : "; remove them from one of the two");
   }
 
   void say_left_out(const SplitFolders& folders) const {

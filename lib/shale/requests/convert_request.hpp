@@ -110,6 +110,16 @@ struct ConvertOutput {
   }
 };
 
+/// Images that samples of two splits have, byte for byte.
+struct SplitDuplicates {
+  std::uint64_t samples = 0;  ///< whose image is in a split before theirs
+  struct Place {
+    std::string split, key;
+  };
+  std::vector<std::pair<Place, Place>> examples = {};  ///< where they are; at most 3
+  std::string list = {};                               ///< of all repeated images; empty: none
+};
+
 /// The result.
 struct ConvertReport : ConvertOutput {
   bool was_complete = false;  ///< the output was finished before: nothing was done
@@ -123,6 +133,7 @@ struct ConvertReport : ConvertOutput {
   /// Of a run that writes a dataset per split: each of them; all else is then their sum. Else
   /// empty.
   std::vector<ConvertReport> splits;
+  SplitDuplicates in_two_splits = {};
 };
 
 /// All that is decided before the first sample is read. The shards are counted by the sizes of what

@@ -41,6 +41,21 @@ struct FoundDuplicates {
 [[nodiscard]] FoundDuplicates find_duplicates(const Manifest& manifest,
                                               const DuplicateSearch& search, const Events& events);
 
+/// One of several datasets of one split, all of which have a field_of_duplicates.
+struct ImagesOfSplit {
+  std::string name;
+  const Manifest& manifest;
+  ShardsIn shards;
+};
+
+/// Looks for images that samples of two splits have; if there are any, the list has all that are
+/// there more than once, in the order of the splits; none without a name for it. The indexes are
+/// proved first. Errors: same as of one dataset.
+[[nodiscard]] SplitDuplicates find_duplicates(const std::vector<ImagesOfSplit>& splits,
+                                              const DuplicateSearch& search, const Events& events);
+/// True for such a list, by its first row.
+[[nodiscard]] bool is_split_list(const std::string& path);
+
 /// The same, for the report of images in the manifest, and its list; nothing where the dataset
 /// cannot hold duplicates.
 void report_duplicates(Manifest& manifest, const DuplicateSearch& search, const Events& events);
