@@ -108,7 +108,7 @@ std::string skipped_before_text(const ConvertOutput& output, std::uint64_t skipp
   if (manifest.skipped <= skipped) return "";
   return fmt::format("  skipped {}: {}{}\n",
                      output.appended ? "before" : "when the input dataset was written",
-                     format_counted(manifest.skipped - skipped, "image", "images"),
+                     format_counted(manifest.skipped - skipped, "sample", "samples"),
                      listed_in(manifest, kSkippedName));
 }
 

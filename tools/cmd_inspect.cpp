@@ -202,6 +202,8 @@ int run_info(const CommandLine& line, Console& console) {
 }
 
 int run_cat(const CommandLine& line, Console& console) {
+  if (line.has("key") && line.words().size() == 2)
+    throw Error(Code::usage, "ROW and --key exclude each other").hint("leave out one of the two");
   line.require_words(line.has("key") ? 1 : 2);
   const std::string& dataset = line.words()[0];
   DatasetRequest request = dataset_request(line);

@@ -40,11 +40,19 @@ std::string checked_choice(const std::string& word, std::string_view value_name,
 }
 
 // "$UNSET" in a script must not count as an option that was not given, or as the current folder.
-void refuse_empty_values(const po::parsed_options& parsed, std::string_view usage) {
+// In "--labels --to lmdb" the value was forgotten, and the next option is not it.
+void refuse_bad_values(const po::parsed_options& parsed, std::string_view usage) {
   constexpr const char* kHint =
       "check whether a variable in the script is unset, or leave the option out";
   for (const po::option& option : parsed.options) {
     const bool is_named = option.position_key < 0;
+    const std::vector<std::string>& tokens = option.original_tokens;
+    if (is_named && tokens.size() > 1 && tokens[1].starts_with("--")) {
+      throw Error(Code::usage, "--{} needs a value, but is followed by '{}'", option.string_key,
+                  printable(tokens[1]))
+          .hint(fmt::format("if that is the value, write --{}={}", option.string_key,
+                            printable(tokens[1])));
+    }
     if (std::find(option.value.begin(), option.value.end(), "") == option.value.end()) continue;
     if (is_named) throw Error(Code::usage, "--{} is empty", option.string_key).hint(kHint);
     throw Error(Code::usage, "argument {} is empty", static_cast<unsigned>(option.position_key) + 1)
@@ -126,7 +134,7 @@ bool CommandLine::parse(const std::vector<std::string>& given) {
     }
     words_ = unrecognized_words(parsed);
     asks_for_help = take_short_words(words);
-    refuse_empty_values(parsed, command_.usage);
+    refuse_bad_values(parsed, command_.usage);
     po::store(parsed, options_->values);
     po::notify(options_->values);
   } catch (const po::error& error) {
@@ -137,16 +145,17 @@ bool CommandLine::parse(const std::vector<std::string>& given) {
   return false;
 }
 
-// True for -h. Errors: any other word with one dash that is not the value of an option.
+// True for -h. Errors: any other word with dashes that is not the value of an option.
 bool CommandLine::take_short_words(const std::vector<std::string>& words) const {
   bool asks_for_help = false;
   const auto separator = std::find(words.begin(), words.end(), "--");
   for (auto word = words.begin(); word != separator; ++word) {
-    if (word->size() < 2 || (*word)[0] != '-' || (*word)[1] == '-') continue;
+    if (word->size() < 2 || (*word)[0] != '-') continue;
     if (std::find(words_.begin(), words_.end(), *word) == words_.end())
       continue;  // the value of an option
     asks_for_help = asks_for_help || *word == "-h";
     if (*word == "-h") continue;
+    if (word->starts_with("--")) throw unknown_option(*word);
     throw Error(Code::usage, "unknown option '{}': options are long, with two dashes",
                 printable(*word))
         .hint(

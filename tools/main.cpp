@@ -39,6 +39,11 @@ int run_words(const std::vector<std::string>& words) {
       words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help";
   const bool names_command =
       asks_for_help && words.size() > 1 && !words[1].starts_with('-') && words[1] != "help";
+  if (words.size() > 2 && words[0] == "help") {
+    throw Error(Code::usage, "help takes the name of one command, but {} words were given",
+                words.size() - 1)
+        .hint(fmt::format("'shale help {}' lists the options of a command", commands()[0].name));
+  }
   if (names_command) return run_command(command_named(words[1]), {"--help"});
   if (asks_for_help) {
     print(help_text());

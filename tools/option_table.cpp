@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "shale/format/format.hpp"
 #include "shale/format/layout.hpp"
 
 namespace shale::tools {
@@ -12,6 +13,8 @@ namespace {
 
 // Stands for the names of the layouts that the formats have, and for what each of them is.
 constexpr std::string_view kLayouts = "LAYOUT";
+// Stands for the ways to read files of other tools that the formats have.
+constexpr std::string_view kDialects = "HOW";
 
 // Commands, name, value, default, help; then what else is to be said, and what Python calls it.
 constexpr Option kOptions[] = {
@@ -65,8 +68,7 @@ constexpr Option kOptions[] = {
     {"repair", "dry-run", "", "", "report what is damaged, and change nothing"},
     {"convert", "split", "NAME=SHARE,...|FILE", "",
      "write a dataset per list, OUTPUT/NAME: train=0.9,val=0.1, a share of each class, or the "
-     "samples that files name, train=FILE,val=FILE; with --layout coclr the lists that its readers "
-     "want",
+     "samples that files name, train=FILE,val=FILE; with a layout of a file per list, those lists",
      kRepeated},
     {"convert", "shuffle", "", "", "write the samples in a shuffled order"},
     {"convert", "seed", "N", "0", "seed of --shuffle, and of shares in --split"},
@@ -143,8 +145,7 @@ constexpr Option kOptions[] = {
     // ---- files of other tools
     {"convert verify info ls cat report index", "index-dir", "DIR", "",
      "(files of other tools only) directory that holds the index of the file; default: beside it"},
-    {"convert info ls report index", "parse",
-     "auto|plain|msgpack|pickle|coclr|lyken-old|caffe|xunge|thecml|tensorpack|lsun|robomimic", "",
+    {"convert info ls report index", "parse", kDialects, "",
      "(LMDB and HDF5 files) how values become fields: plain, each is one field; msgpack and "
      "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
      "the layout that is recognized, else plain"},
@@ -215,9 +216,21 @@ const LayoutTexts& layout_texts() {
   return texts;
 }
 
+const std::string& dialect_names() {
+  static const std::string names = [] {
+    std::string joined = "auto|plain";
+    for (const Format* format : all_formats()) {
+      for (const Dialect dialect : format->dialects) joined.append("|").append(name_of(dialect));
+    }
+    return joined;
+  }();
+  return names;
+}
+
 std::vector<Option> all_options() {
   std::vector<Option> options(std::begin(kOptions), std::end(kOptions));
   for (Option& option : options) {
+    if (option.value == kDialects) option.value = dialect_names();
     if (option.value != kLayouts) continue;
     option.value = layout_texts().names;
     option.help = layout_texts().help;

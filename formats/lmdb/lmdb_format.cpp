@@ -29,9 +29,9 @@ constexpr std::string_view kSuffixes[] = {".lmdb"};
 constexpr std::string_view kMoreSuffixes[] = {".mdb"};  // data.mdb, of those that are directories
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
-constexpr Dialect kDialects[] = {Dialect::msgpack,    Dialect::coclr,  Dialect::lyken_old,
-                                 Dialect::caffe,      Dialect::xunge,  Dialect::thecml,
-                                 Dialect::tensorpack, Dialect::pickle, Dialect::lsun};
+constexpr Dialect kDialects[] = {Dialect::msgpack,   Dialect::pickle,     Dialect::coclr,
+                                 Dialect::lyken_old, Dialect::caffe,      Dialect::xunge,
+                                 Dialect::thecml,    Dialect::tensorpack, Dialect::lsun};
 constexpr std::uint64_t kKeyBytes = 8;  // "00000042"
 
 constexpr ReaderCode kLmdbReader = {

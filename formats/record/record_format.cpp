@@ -33,6 +33,8 @@ for value in tfrecord_iterator({{file}}):
 // The format has no magic: its evidence is the checksum of the first frame's length. A compressed
 // file has it inside, and is recognised so that survey() can refuse it by name.
 int bid_for_record(const Probe& probe) {
+  // A file of no records has no bytes: only its name can say what it is.
+  if (probe.file_bytes == 0 && probe.path.ends_with(kSuffixes[0])) return 1;
   if (probe.head.size() < kFrameHeaderBytes || probe.file_bytes < kFrameBytes) return 0;
   if (compression_of_frames(probe.head)) return 32;
   const FrameHeader header = read_frame_header(probe.head.first<kFrameHeaderBytes>());

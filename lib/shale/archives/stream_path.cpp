@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/wire/stream_kind.hpp"
 #include "shale/wire/tar_reader.hpp"
@@ -63,7 +64,8 @@ std::uint64_t window_for(const std::string& name, Packing packing, Bytes head,
   throw Error(Code::limit, "decompressing it takes a window of {}, but --memory has room for {}",
               format_size(wanted), format_size(most))
       .at(name)
-      .hint("pass a larger --memory, or compress it again without --long and --ultra");
+      .hint(enough_memory_hint(std::max(2 * wanted, wanted + kLeastForOthers)) +
+            ", or compress it again without --long and --ultra");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/sought_files.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/manifest/naming.hpp"
@@ -25,6 +26,8 @@ namespace {
 
 // What a sample costs over and above its payload while it is in flight.
 constexpr std::uint64_t kOverheadOfSample = 16 << 10;
+// A sample has more than a quarter of the memory beside this.
+constexpr std::uint64_t kBesideSamples = 16 << 20;
 
 // "a/.b" of "a/.b/c/d.png": the first part that begins with a dot, with what is above it; nullopt:
 // there is none.
@@ -324,7 +327,8 @@ class TarStreamSource final : public Source {
                  sought_.one(), format_counted(member.bytes, "byte", "bytes"), most_sample_bytes_)
         .at(members_.name(), member.header)
         .for_sample(member.path)
-        .hint("pass a larger --memory, or leave it out of the archive");
+        .hint(enough_memory_hint(4 * member.bytes + kBesideSamples) +
+              ", or leave it out of the archive");
   }
 
   // Of a hidden folder again and again, which counts once.

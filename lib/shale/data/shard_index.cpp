@@ -26,7 +26,11 @@ Dialect dialect_named(std::string_view name) {
 }
 
 std::optional<Dialect> wanted_dialect(std::string_view name) {
-  return name == "auto" ? std::nullopt : std::optional(dialect_named(name));
+  if (name == "auto") return std::nullopt;
+  const auto* const found = std::find(std::begin(kDialectNames), std::end(kDialectNames), name);
+  if (found == std::end(kDialectNames) || name == name_of(Dialect::own))
+    throw Error(Code::usage, "--parse {} is not known", printable(name));
+  return static_cast<Dialect>(found - std::begin(kDialectNames));
 }
 
 std::string_view layout_name_of(const ShardLayout& layout) {

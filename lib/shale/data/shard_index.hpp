@@ -75,7 +75,7 @@ enum class Dialect : std::uint8_t {
 [[nodiscard]] std::string_view name_of(Dialect dialect);
 /// Errors: Code::damaged for an unknown name.
 [[nodiscard]] Dialect dialect_named(std::string_view name);
-/// What --parse asks for: nullopt for "auto". Errors: same as dialect_named.
+/// What --parse asks for: nullopt for "auto". Errors: Code::usage for an unknown name.
 [[nodiscard]] std::optional<Dialect> wanted_dialect(std::string_view name);
 /// A layout with a name of its own: it decides which entries are samples, and their fields.
 [[nodiscard]] constexpr bool is_layout(Dialect dialect) { return dialect > Dialect::msgpack; }

@@ -12,6 +12,7 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/io/file_summary.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/storage_retry.hpp"
@@ -351,7 +352,7 @@ class Indexing {
       throw Error(Code::limit, "each row is {} bytes, which its digest needs in the {} of memory",
                   row_bytes, request_.memory_bytes)
           .at(request_.file)
-          .hint("pass a larger --memory");
+          .hint(enough_memory_hint(row_bytes));
     }
     const std::uint64_t rows = shard_.digest.samples;
     const std::uint64_t at_once =

@@ -58,7 +58,7 @@ Error over_budget(const PendingSample& sample, std::uint64_t memory_bytes) {
                          : format_counted(sample.cells.size(), "field", "fields"),
                cost(sample, 1), memory_bytes)
       .for_sample(sample.key)
-      .hint(has_files ? "pass a larger --memory" : "pass a larger --memory, or fewer fields");
+      .hint(memory_for_sample_hint(cost(sample, 1)) + (has_files ? "" : "; or pass fewer fields"));
 }
 
 }  // namespace

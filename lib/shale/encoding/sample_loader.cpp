@@ -12,6 +12,7 @@
 #include "shale/data/mismatch.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/io/file_stamp.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/storage_retry.hpp"
@@ -132,10 +133,15 @@ std::uint64_t bytes_of_batch(std::uint64_t memory_bytes, unsigned jobs) {
   return std::clamp(memory_bytes / most_batches_in_flight(jobs), kLeastBatchBytes, kMostBatchBytes);
 }
 
+std::string memory_for_sample_hint(std::uint64_t bytes) {
+  constexpr std::uint64_t kBuffers = 16 << 20;
+  return enough_memory_hint(2 * bytes + kBuffers);
+}
+
 Error sample_over_memory(std::uint64_t bytes, std::uint64_t memory_bytes) {
   return Error(Code::limit, "sample is {} bytes, but --memory leaves {} for samples", bytes,
                memory_bytes)
-      .hint("pass a larger --memory, or leave the sample out of the input");
+      .hint(memory_for_sample_hint(bytes) + ", or leave the sample out of the input");
 }
 
 void check_read(const ValueRead& value, const ReadResult& result) {

@@ -66,6 +66,8 @@ class BatchFeed {
 [[nodiscard]] std::uint64_t bytes_of_batch(std::uint64_t memory_bytes, unsigned jobs);
 
 /// The error for a sample of so many bytes that is more than all in flight may hold.
+/// The source may have half of --memory, and what is written has its buffers.
+[[nodiscard]] std::string memory_for_sample_hint(std::uint64_t bytes);
 [[nodiscard]] Error sample_over_memory(std::uint64_t bytes, std::uint64_t memory_bytes);
 
 /// What a sample costs while it is in flight, over and above its payload: at least so much, and for

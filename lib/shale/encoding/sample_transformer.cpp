@@ -7,6 +7,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/image/probe.hpp"
 
 namespace shale {
@@ -19,6 +20,9 @@ constexpr std::uint64_t kPieceOverhead = 96;
 constexpr std::uint64_t kWorkAllowance = 32 << 20;
 // Of the memory for work, what the threads have without asking for it.
 constexpr std::uint64_t kOwnShare = 16;
+// What they get is more than this part of the memory for samples, beside the allowance; the results
+// of one sample get this one.
+constexpr std::uint64_t kWorkPart = 3, kOneSamplePart = 8;
 
 void count(ImageChanges& changes, ImageChange change) {
   ++changes[static_cast<std::size_t>(change)];
@@ -66,9 +70,11 @@ ImageFault named(ImageFault fault, const Field& field, bool is_one_of_many,
 
 }  // namespace
 
-Error over_share(std::string_view what, std::uint64_t needed, std::uint64_t room) {
-  return Error(Code::limit, "{} {} bytes, but --memory leaves {} for that", what, needed, room)
-      .hint("pass a larger --memory");
+Error over_share(std::string_view what, std::uint64_t needed, std::uint64_t room,
+                 std::uint64_t enough) {
+  return Error(Code::limit, "{} {} bytes, but at this --memory {} may be taken for that", what,
+               needed, room)
+      .hint(memory_for_sample_hint(enough));
 }
 
 std::string_view name_of(ImageChange change) {
@@ -80,7 +86,7 @@ std::string_view name_of(ImageChange change) {
 TransformShares shares_of(std::uint64_t memory_bytes) {
   TransformShares shares;
   shares.payload = memory_bytes / 8 * 3;
-  shares.results = shares.one_sample = memory_bytes / 8;
+  shares.results = shares.one_sample = memory_bytes / kOneSamplePart;
   shares.work = memory_bytes - shares.payload - shares.results - shares.one_sample + kWorkAllowance;
   return shares;
 }
@@ -140,7 +146,7 @@ SampleTransformer::Outcome SampleTransformer::run_image(Bytes image, std::size_t
   if (needed > budget_.work.limit()) {
     throw over_share(
         fmt::format("work on an image of {} x {} pixels takes", info.width, info.height), needed,
-        budget_.work.limit());
+        budget_.work.limit(), kWorkPart * (needed - std::min(needed, kWorkAllowance / 16 * 15)));
   }
   // In this order: the memory is freed before others may take it.
   SharedBudget::Hold hold;
@@ -169,7 +175,7 @@ std::optional<TransformedSample> SampleTransformer::run(const Sample& sample, st
     });
     if (into.bytes() - bytes_before > budget_.one_sample_bytes)
       throw over_share("the results of image work take", into.bytes() - bytes_before,
-                       budget_.one_sample_bytes);
+                       budget_.one_sample_bytes, kOneSamplePart * (into.bytes() - bytes_before));
     for (std::size_t i = 0; i < kImageChanges; ++i) made.changes[i] += outcome.changes[i];
     made.fault = std::move(outcome.fault);
     return result;
@@ -199,8 +205,6 @@ std::optional<TransformedSample> SampleTransformer::run(const Sample& sample, st
   return made;
 } catch (Error& error) {
   error.for_sample(sample.key, number);
-  if (error.code() == Code::limit)
-    error.hint("pass a larger --memory, or leave the sample out with --exclude");
   throw;
 }
 

@@ -45,8 +45,10 @@ struct TransformShares {
 /// Of `memory_bytes` for samples in flight: what their payload may take.
 [[nodiscard]] std::uint64_t payload_memory(std::uint64_t memory_bytes, const SourceInfo& source);
 
-/// The error for what needs more memory than its share; `what`: "the file takes".
-[[nodiscard]] Error over_share(std::string_view what, std::uint64_t needed, std::uint64_t room);
+/// The error for what needs more memory than its share; `what`: "the file takes"; `enough`: the
+/// memory for samples of which the share would do.
+[[nodiscard]] Error over_share(std::string_view what, std::uint64_t needed, std::uint64_t room,
+                               std::uint64_t enough);
 
 /// What the threads of one pipeline share. Outlives its transformers and their results.
 class TransformBudget {

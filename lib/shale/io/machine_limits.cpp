@@ -228,4 +228,9 @@ Limit granted_memory(std::optional<std::string_view> asked) {
   return memory;
 }
 
+std::string enough_memory_hint(std::uint64_t bytes) {
+  constexpr std::uint64_t kUnit = 1 << 20;
+  return fmt::format("pass a larger --memory: {}MiB is enough", bytes / kUnit + 1);
+}
+
 }  // namespace shale

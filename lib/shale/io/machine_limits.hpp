@@ -39,6 +39,10 @@ struct Limit {
 /// at fault; same as parse_size.
 [[nodiscard]] Limit granted_memory(std::optional<std::string_view> asked);
 
+/// A hint that names a --memory with which it goes, in whole MiB: for what is known to be enough,
+/// not for the least that would do.
+[[nodiscard]] std::string enough_memory_hint(std::uint64_t bytes);
+
 /// What the functions above look at. A test names another one.
 struct MachineView {
   std::string root;  ///< before /proc/self/cgroup and /sys/fs/cgroup; "" is the machine's own

@@ -12,6 +12,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/image/probe.hpp"
+#include "shale/io/machine_limits.hpp"
 
 namespace shale {
 namespace {
@@ -199,7 +200,7 @@ class HeldBytes {
   HeldBytes(const AnyBytes& bytes, std::uint64_t limit) : bytes_(bytes.held()) {
     if (bytes.unread() == nullptr) return;
     if (bytes.size() > limit)
-      throw sample_over_limit(bytes.size(), limit).hint("pass a larger --memory");
+      throw sample_over_limit(bytes.size(), limit).hint(enough_memory_hint(2 * bytes.size()));
     own_.reserve(bytes.size());
     bytes.for_each_piece(
         [this](Bytes piece) { own_.insert(own_.end(), piece.begin(), piece.end()); });
@@ -480,7 +481,7 @@ DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::
   if (row_bytes > limits.large_bytes) {
     throw sample_over_limit(row_bytes, limits.large_bytes)
         .at(shard.reader.files()[0].path())
-        .hint("pass a larger --memory, at least twice the size of a row");
+        .hint(enough_memory_hint(2 * row_bytes));
   }
   const bool is_large = row_bytes * (end - begin) > limits.small_bytes;
   const std::unique_lock<std::mutex> alone =
