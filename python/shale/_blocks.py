@@ -14,6 +14,29 @@ ReadRaw = Callable[[Sequence[int]], List[Any]]
 # How much of what it draws an epoch has read at any time, until its buffer is full.
 _READ_AHEAD = 1.25
 
+SMALLEST_PIECE = 128 << 10  # disks give smaller ones hardly sooner
+_LARGEST_RUN = 1 << 20
+_RUNS_OF_BUFFER, _RUNS_OF_SMALL_BUFFER = 256, 32
+
+
+def run_bytes(buffer: int) -> int:
+    """The size of a run where only that of the buffer is given: the smaller the buffer, the smaller the runs, so that enough of them are open
+    for a batch of a sorted dataset to have as many labels as a uniform one. docs/loading.md has the curve, bench/block_curve.py draws it."""
+    smallest = min(SMALLEST_PIECE, buffer // _RUNS_OF_SMALL_BUFFER)
+    return max(1, min(_LARGEST_RUN, max(smallest, buffer // _RUNS_OF_BUFFER)))
+
+
+def block_and_lanes(samples: int, mean: float, buffer: int, run: int) -> Tuple[int, int]:
+    """Samples in a run, and open runs, for samples of so many bytes on average."""
+    block = max(1, min(samples, round(run / mean)))
+    # On average half of the samples of an open run are still to come.
+    return block, max(1, int(2 * buffer / (mean * (block + 1))))
+
+
+def mixes(step: int, block: int, lanes: int) -> bool:
+    """Whether a step takes at most one sample of a run: samples of one are at least seven eighths of a round apart."""
+    return block == 1 or step * 8 <= lanes * 7
+
 
 class Piece:
     """Neighbours that are read together, before the step that draws the first of them is loaded; each is given away once, and then no longer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import operator
 import weakref
@@ -11,7 +12,7 @@ from shale import _shale
 from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
 from shale._batch_memory import BufferPool, Rows, empty_rows, stack
 from shale._batch_views import batch_views
-from shale._blocks import Piece, RunPlanner, read_pieces
+from shale._blocks import SMALLEST_PIECE, Piece, RunPlanner, block_and_lanes, mixes, read_pieces, run_bytes
 from shale._draw import make_draw
 from shale._epoch_threads import LoadedAhead
 from shale._sample_sources import SampleSources, identity
@@ -22,7 +23,6 @@ from shale.sampler import STATE_VERSION, check_place, checked_state, log, place_
 
 _MOST_THREADS = 8
 _MOST_SUBSTITUTES = 100
-_SMALLEST_PIECE = 128 << 10  # of "block", while the buffer fills: disks give smaller ones hardly sooner
 
 
 class SkippedSample(NamedTuple):
@@ -131,8 +131,9 @@ class Loader:
         pin_memory: pinned memory, for copies to a GPU; without CUDA it does nothing.
         rank, num_replicas: default: those of ``process_group`` or ``torch.distributed``, else of the environment, which is logged, else 0 and 1;
             in a process of MPI or SLURM that is one of several they must be given, or torch.distributed initialized.
-        shuffle_buffer: for ``"block"``: bytes of samples that are held, on average: a number, or a string such as ``"256MiB"``.
-        shuffle_block: for ``"block"``: bytes of a run.
+        shuffle_buffer: for ``"block"``: bytes of samples that are held, on average, by all ranks together: a number, or a string such as ``"256MiB"``.
+        shuffle_block: for ``"block"``: bytes of a run. Default: a 256th of the buffer, at least 128 KiB (of a buffer below 4 MiB a 32nd) and
+            at most 1 MiB; of a state that is loaded, what it says.
         process_group: of torch.distributed, and of this process: the ranks that share the epoch. Give each process its data-parallel group;
             processes with the same rank in their groups, of a tensor-parallel job, then get the same batches.
         as_tuple: names of fields: a batch is a tuple of them.
@@ -170,7 +171,7 @@ class Loader:
         rank: Optional[int] = None,
         num_replicas: Optional[int] = None,
         shuffle_buffer: Union[int, str] = "256MiB",
-        shuffle_block: Union[int, str] = "1MiB",
+        shuffle_block: Union[int, str, None] = None,
         process_group: Any = None,
         as_tuple: Optional[Sequence[str]] = None,
         indices: Any = None,
@@ -212,9 +213,14 @@ class Loader:
         chosen = {"indices": indices, "weights": weights, "proportions": proportions}
         self._draw = make_draw(self._sources.sizes, self.seed, self.shuffle, chosen)
         self._identity = identity(self._sources.datasets, self._draw.facts())
-        self._sizes = {"shuffle_buffer": bytes_of(shuffle_buffer, "shuffle_buffer"), "shuffle_block": bytes_of(shuffle_block, "shuffle_block")}
+        buffer = bytes_of(shuffle_buffer, "shuffle_buffer")
+        run = run_bytes(buffer) if shuffle_block is None else bytes_of(shuffle_block, "shuffle_block")
+        self._sizes = {"shuffle_buffer": buffer, "shuffle_block": run}
+        self._chooses_run = shuffle_block is None
         if self.shuffle == "block":
+            self._sources.open_raw()
             self._choose_blocks()
+            self._warn_of_few_runs()
         for_each_thread = (1 if self.shuffle == "block" else 2) if prefetch_factor is None else at_least_one(prefetch_factor, "prefetch_factor")
         self._ahead = max(1, self.num_threads) * for_each_thread
         self._pool = BufferPool(self._ahead + 2, _pins(flag(pin_memory, "pin_memory")))
@@ -225,12 +231,27 @@ class Loader:
         self._running: Callable[[], Optional[LoadedAhead]] = lambda: None
 
     def _choose_blocks(self) -> None:
-        self._sources.open_raw()
         mean = max(1.0, self._sources.bytes_per_sample())
-        self._draw.block = max(1, min(self._draw.size or 1, round(self._sizes["shuffle_block"] / mean)))
-        # On average half of the samples of an open run are still to come.
-        self._together = max(1, round(_SMALLEST_PIECE / mean))
-        self._draw.lanes = max(1, int(2 * self._sizes["shuffle_buffer"] / (mean * (self._draw.block + 1))))
+        self._together = max(1, round(SMALLEST_PIECE / mean))
+        draw = copy.copy(self._draw)  # an iteration keeps the one that it began with
+        draw.block, draw.lanes = block_and_lanes(draw.size or 1, mean, self._sizes["shuffle_buffer"], self._sizes["shuffle_block"])
+        self._draw = draw
+
+    def _warn_of_few_runs(self) -> None:
+        block, lanes = self._draw.block or 1, self._draw.lanes or 1
+        size, step = self._draw.size, self.batch_size * self.num_replicas
+        if step >= size or mixes(step, block, lanes):
+            return
+        buffer, run = self._sizes["shuffle_buffer"], self._sizes["shuffle_block"]
+        while not mixes(step, block, lanes):
+            buffer *= 2
+            run = run_bytes(buffer) if self._chooses_run else run
+            block, lanes = block_and_lanes(size, max(1.0, self._sources.bytes_per_sample()), buffer, run)
+        log.warning(
+            "a step takes %d samples, more than seven eighths of the open runs (%d): of a dataset that is sorted by label, batches have fewer labels "
+            "than with shuffle='random'; shuffle_buffer='%dMiB' opens runs enough",
+            *(step, self._draw.lanes, -(-buffer // (1 << 20))),
+        )
 
     @property
     def block(self) -> Optional[int]:
@@ -305,7 +326,14 @@ class Loader:
             shale.errors.MismatchError: the state is of another dataset (or of one that was appended to since), seed, order or version.
             shale.errors.UsageError: it is not a state of a loader, or truncated.
         """
-        epoch, begin = checked_state(state, self._facts(), "the loader")
+        mine = self._facts()
+        follows = "shuffle_block" in mine and self._chooses_run and isinstance(state, Mapping) and "shuffle_block" in state
+        if follows:  # the size that another version chose for this buffer, too
+            mine["shuffle_block"] = at_least_one(state["shuffle_block"], "shuffle_block of the state")
+        epoch, begin = checked_state(state, mine, "the loader")
+        if follows and mine["shuffle_block"] != self._sizes["shuffle_block"]:
+            self._given["shuffle_block"] = self._sizes["shuffle_block"] = mine["shuffle_block"]
+            self._choose_blocks()
         self._place = self._next = _Place(epoch, begin)
 
     def _facts(self) -> Dict[str, Any]:
@@ -347,14 +375,15 @@ class Loader:
     def _steps(self, epoch: int, begin: int) -> Iterator[_Step]:
         import numpy
 
-        size, together = self._draw.size, self.batch_size * self.num_replicas
-        planner = RunPlanner(self._draw.order(epoch), begin, self._together) if self.shuffle == "block" and size else None
+        draw = self._draw
+        size, together = draw.size, self.batch_size * self.num_replicas
+        planner = RunPlanner(draw.order(epoch), begin, self._together) if self.shuffle == "block" and size else None
         for at in range(begin, size, together):
             count = min(together, size - at)
             if count < together and self.drop_last:
                 return
-            drawn = None if planner is None else self._draw.order(epoch).runs(at, count)
-            numbers = self._draw.rows(epoch, at, count) if drawn is None else drawn[:, 0]
+            drawn = None if planner is None else draw.order(epoch).runs(at, count)
+            numbers = draw.rows(epoch, at, count) if drawn is None else drawn[:, 0]
             # Ranks take neighbours: of the order, or of the lanes, so that each reads whole runs.
             dealt = numpy.arange(count) if drawn is None else numpy.argsort(drawn[:, 1], kind="stable")
             missing = -count % self.num_replicas if self.even_batches else 0
@@ -368,7 +397,7 @@ class Loader:
                 found, to_read = planner.plan(drawn, are_mine.tolist())
                 pieces = [*found, *[None] * (len(mine) - len(own))]
             repeated = (mine[mine >= count] - count) % size  # positions at the beginning of the epoch
-            more = [int(self._draw.rows(epoch, position, 1)[0]) for position in repeated.tolist()]
+            more = [int(draw.rows(epoch, position, 1)[0]) for position in repeated.tolist()]
             positions = numpy.concatenate([own + at, repeated])
             if len(positions):
                 every = numpy.concatenate([numbers[own], numpy.array(more, numpy.int64)])

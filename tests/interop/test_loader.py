@@ -14,6 +14,7 @@ import torch
 from conftest import run_shale
 from documented_code import blocks_of, bytes_left_by
 from loader_sets import packed
+from shale._sample_sources import SampleSources
 from shale.torch import Loader
 
 ROWS = 203
@@ -112,6 +113,63 @@ def test_block_reads_runs_and_gives_each_sample_once(small, threads):
         steps = zip(*ranks_of(ranks, small, 16 // ranks, seed=2, num_threads=threads, even_batches=False, **BLOCKS))
         seen = [row for step in steps for batch in step for row in batch["label"].tolist()]
         assert len(set(seen)) == len(seen) >= ROWS - 16
+
+
+# Of a sorted dataset, in samples of 110 KB: 33 labels in a batch of 64, where a uniform order has 47, are what runs of 1 MiB gave with 16 MiB.
+@pytest.mark.parametrize(("buffer", "least"), [("1MiB", 0.85), ("4MiB", 0.85), ("16MiB", 0.85), ("64MiB", 0.97), ("256MiB", 0.97), ("1GiB", 0.97)])
+@pytest.mark.parametrize("batch", [64, 256])
+def test_runs_follow_the_buffer_so_that_block_mixes_as_well_as_random(small, monkeypatch, caplog, buffer, least, batch):
+    monkeypatch.setattr(SampleSources, "bytes_per_sample", lambda self: 110_000.0)
+    loader = Loader(small, batch, shuffle="block", shuffle_buffer=buffer)
+    order = shale.EpochOrder(20_000, 3, 0, "block", block=loader.block, lanes=loader.lanes)
+    for labels_in_it in (100, 1000):
+        score = shale.shuffle_score(order, np.arange(20_000) * labels_in_it // 20_000, batch)
+        assert score.whole >= least * score.expected
+        assert score.first >= 0.9 * least * score.expected  # of few batches
+    assert not caplog.messages
+
+
+def test_fewer_open_runs_than_a_step_takes_are_named(small, caplog):
+    Loader(small, 16, **BLOCKS)
+    (message,) = caplog.messages
+    assert message.startswith("a step takes 16 samples, more than seven eighths of the open runs (11): of a dataset that is sorted by label") and "shuffle_buffer='1MiB'" in message
+    caplog.clear()
+    Loader(small, 16, **{**BLOCKS, "shuffle_buffer": "1MiB"})
+    Loader(small, 9, **BLOCKS)
+    Loader(small, ROWS, **BLOCKS)  # all of them in a batch
+    assert not caplog.messages
+    Loader(small, 8, rank=0, num_replicas=2, **BLOCKS)
+    assert "a step takes 16 samples, more" in caplog.text
+
+
+def test_a_state_of_an_older_size_of_runs_is_continued_with_that_size(small):
+    buffer = {"shuffle": "block", "shuffle_buffer": "24KiB", "even_batches": False}
+    before = Loader(small, 10, shuffle_block="1MiB", **buffer)  # what was once taken where no size was given
+    seen = [row for batch in itertools.islice(before, 5) for row in batch["label"].tolist()]
+    state = json.loads(json.dumps(before.state_dict()))
+    whole = labels(Loader(small, 10, shuffle_block="1MiB", **buffer))
+    after = Loader(small, 10, **buffer)
+    fresh = after.block
+    begun = iter(after)
+    first = next(begun)["label"].tolist()
+    after.load_state_dict(state)
+    assert after.block == before.block != fresh and after.lanes == before.lanes
+    assert sorted(first + [row for batch in begun for row in batch["label"].tolist()]) == list(range(ROWS))  # in the order that it began with
+    assert after.state_dict() == state
+    copied = pickle.loads(pickle.dumps(after))
+    assert [seen + labels(loader) for loader in (after, copied)] == [whole, whole]
+    after.set_epoch(1)
+    before.set_epoch(1)
+    assert labels(after) == labels(before)
+    with pytest.raises(shale.MismatchError, match="shuffle_block 1048576, the loader has 5000"):
+        Loader(small, 10, shuffle_block=5000, **buffer).load_state_dict(state)
+    for wrong in (0, -1, 1.5, "1MiB", None):
+        with pytest.raises(shale.UsageError, match="shuffle_block of the state"):
+            Loader(small, 10, **buffer).load_state_dict({**state, "shuffle_block": wrong})
+    refused = Loader(small, 10, seed=1, **buffer)
+    with pytest.raises(shale.MismatchError, match="seed 0, the loader has 1"):
+        refused.load_state_dict(state)
+    assert refused.block == fresh
 
 
 def test_ranks_of_block_read_few_runs_of_others(small, monkeypatch):

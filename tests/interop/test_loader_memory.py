@@ -80,7 +80,7 @@ def test_block_holds_open_runs_and_the_batches_ahead_and_no_more(small, threads,
 @pytest.mark.parametrize("batch", [5, 32])
 @pytest.mark.parametrize("begin", [0, 800])
 def test_block_reads_little_more_than_it_draws_until_its_buffer_is_full(small, monkeypatch, batch, begin):
-    monkeypatch.setattr(shale.loader, "_SMALLEST_PIECE", 1)  # these samples are small: single ones would not be worth a read
+    monkeypatch.setattr(shale.loader, "SMALLEST_PIECE", 1)  # these samples are small: single ones would not be worth a read
     loader = Loader(small, batch, num_threads=0, **BLOCKS)
     loader._next = loader._place = type(loader._place)(0, begin)
     raw, read, held = loader._sources.read_raw, [], []
