@@ -123,9 +123,24 @@ def _facts_of(dataset: Any) -> Iterator[bytes]:
 
 
 def _bytes_of(rows: Any) -> bytes:
+    """The same for a range, a list, an array and a tensor of the same numbers."""
     import numpy
 
-    return numpy.asarray(rows).tobytes() if hasattr(rows, "__array__") else repr(rows).encode()
+    if isinstance(rows, range) and len(rows) > 1:
+        return repr((rows[0], rows[-1], len(rows))).encode()
+    try:
+        numbers = numpy.asarray(rows)
+    except ValueError:  # as indices anything goes that the dataset takes
+        return repr(rows).encode()
+    if not numbers.size:
+        return b""
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+        return bytes(numbers) if hasattr(rows, "__array__") else repr(rows).encode()
+    numbers = numbers.astype(numpy.int64)
+    steps = numpy.diff(numbers)
+    if steps.any() and (steps == steps[0]).all():
+        return _bytes_of(range(int(numbers[0]), int(numbers[-1] + steps[0]), int(steps[0])))
+    return bytes(numbers)
 
 
 def _look_of(dataset: Dataset) -> str:

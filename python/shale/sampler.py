@@ -236,7 +236,9 @@ def _found_place(group: Any) -> Tuple[int, int]:
             log.warning("rank %d of %d, from RANK and WORLD_SIZE: torch.distributed is not initialized", *found)
         return found
     for names in _LAUNCHERS:
-        if names[0] in os.environ and names[1] in os.environ and os.environ[names[1]] != "1":
+        is_one_of_several = names[0] in os.environ and os.environ.get(names[1], "1") != "1"
+        # sbatch sets SLURM_NTASKS in its script, too, which is one process, and number 0.
+        if is_one_of_several and (names[1] != "SLURM_NTASKS" or os.environ[names[0]] != "0"):
             rank, replicas = _place_of(*names)
             raise UsageError(
                 f"{names[0]} and {names[1]} say that this is process {rank} of {replicas}, but torch.distributed is not initialized; initialize it first, "
@@ -251,6 +253,7 @@ _LAUNCHERS = (
     ("PMI_RANK", "PMI_SIZE"),
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
 )
 
 

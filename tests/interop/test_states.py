@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 import shale
 import torch
@@ -79,6 +80,20 @@ def test_the_same_choice_has_the_same_state_in_another_process(paths):
         Loader(again, 4, shuffle=True).load_state_dict(Loader(data, 4, shuffle=True).state_dict())
 
 
+@pytest.mark.parametrize("numbers", [range(2, 11, 4), range(3, 4), range(0), range(5, 0, -2), [3, 1, 4], [2, 2, 2]])
+def test_the_same_numbers_are_the_same_choice_whatever_holds_them(numbers, paths):
+    rows = [numbers, list(numbers), tuple(numbers), np.array(numbers, np.int32), torch.tensor(list(numbers), dtype=torch.int64)]
+    for kind in (lambda rows: Subset(ImageFolder(paths[0]), rows), lambda rows: shale.Dataset(paths[0], indices=rows)):
+        states = [Loader(kind(each), 4).state_dict() for each in rows]
+        assert all(state == states[0] for state in states)
+
+
+def test_the_script_of_a_slurm_job_is_one_process(paths, monkeypatch):
+    monkeypatch.setenv("SLURM_PROCID", "0")
+    monkeypatch.setenv("SLURM_NTASKS", "8")
+    assert Loader(paths[0], 4).num_replicas == 1
+
+
 def test_a_sampler_of_a_number_takes_the_state_of_any_dataset(paths):
     state = StatefulDistributedSampler(ImageFolder(paths[0])).state_dict()
     StatefulDistributedSampler(COUNT).load_state_dict(state)
@@ -109,7 +124,10 @@ def test_a_process_group_that_came_later_is_an_error(make, paths, group):
     assert make(data).num_replicas == 2 and len(list(make(data))) == len(make(data))
 
 
-@pytest.mark.parametrize("rank, ranks", [("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")])
+SLURM = [("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"), ("SLURM_PROCID", "SLURM_NTASKS")]
+
+
+@pytest.mark.parametrize("rank, ranks", [*SLURM, ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")])
 def test_one_of_several_processes_says_which_it_is(rank, ranks, paths, monkeypatch, group):
     monkeypatch.setenv(rank, "3")
     monkeypatch.setenv(ranks, "8")
