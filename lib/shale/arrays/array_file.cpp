@@ -332,14 +332,18 @@ ArrayFiles arrays_of(StoredTensors found, const std::shared_ptr<const InputFile>
   return arrays;
 }
 
-// A file of another kind is not a damaged array.
+// A file of another kind is not a damaged array, whatever its name ends in.
 Error not_an_array(const InputFile& file, Bytes begin) {
   const Format* const format = detect_format({file.path(), begin, file.size()});
   Error error(Code::unsupported, "is {}, not an array",
-              format != nullptr ? format->a_file : "of another kind");
+              begin.empty()       ? "empty"
+              : format != nullptr ? format->a_file
+                                  : "of another kind");
   return error.at(file.path())
-      .hint(format != nullptr ? "pass it alone, without a name before it"
-                              : "save it as an array, with numpy.save");
+      .hint(format != nullptr
+                ? "pass it alone, without a name before it; or save the array that is "
+                  "needed with numpy.save"
+                : "save it as an array, with numpy.save");
 }
 
 }  // namespace
@@ -363,7 +367,8 @@ ArrayFiles open_arrays(const std::string& path) {
   ArrayFiles found;
   const std::vector<std::byte> begin = beginning_of(*file);
   if (!is_zip(as_text(begin))) {
-    if (!may_be_npy(begin) && !path.ends_with(kMemberSuffix)) throw not_an_array(*file, begin);
+    const bool is_cut = begin.empty() && path.ends_with(kMemberSuffix);
+    if (!is_cut && (begin.empty() || !may_be_npy(begin))) throw not_an_array(*file, begin);
     found.arrays.push_back(open_npy(file));
     return found;
   }

@@ -344,6 +344,12 @@ struct ListingReader::Impl {
   }
 };
 
+bool may_be_listing(const std::string& path) {
+  std::string begin(kMagicOfAny.size(), '\0');
+  begin.resize(InputFile(path).read_some(0, std::as_writable_bytes(std::span(begin))));
+  return kMagicOfAny.starts_with(begin);
+}
+
 ListingReader::ListingReader(const std::string& path, std::uint64_t most_bytes,
                              const std::function<void()>& stop_if_asked)
     : impl_(std::make_unique<Impl>(path)) {

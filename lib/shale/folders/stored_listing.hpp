@@ -94,6 +94,9 @@ class ListingWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Whether a file begins like one, as far as it goes. Errors: Code::not_found; Code::io.
+[[nodiscard]] bool may_be_listing(const std::string& path);
+
 /// Reads one. One thread. Memory: the head, and a window.
 class ListingReader {
  public:

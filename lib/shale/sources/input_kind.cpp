@@ -11,6 +11,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
+#include "shale/folders/stored_listing.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/shards/place.hpp"
@@ -89,7 +90,13 @@ void make_listing(FolderRequest folder, const std::string& listing) {
 }
 
 void use_shared_listing(FolderRequest& folder, const std::string& listing) {
-  if (!stands(listing)) make_listing(folder, listing);
+  if (!stands(listing)) {
+    make_listing(folder, listing);
+  } else if (!may_be_listing(listing)) {
+    throw Error(Code::unsupported, "is not a list of files that --listing has made")
+        .at(listing)
+        .hint("name one that it has made, or a file that does not exist yet");
+  }
   folder.files.listing.stored = listing;
   folder.files.listing.is_needed = true;
   folder.files.listing.written.clear();

@@ -190,7 +190,7 @@ TEST_CASE("array file: a file shorter or longer than its array is damaged, with 
   CHECK(
       open_error(zip_of({stored_part("b.npy", whole + "x")})).message() ==
       "array of shape (3,) takes 12 bytes after its header, but the file has 13 in member 'b.npy'");
-  for (std::size_t length = 0; length < whole.size(); ++length) {
+  for (std::size_t length = 1; length < whole.size(); ++length) {
     CAPTURE(length);
     CHECK(open_error(whole.substr(0, length)).code() == Code::damaged);
   }
@@ -298,8 +298,13 @@ TEST_CASE("array file: every byte of an archive that is changed shows, or change
 
 TEST_CASE("array file: a file of another kind is not a damaged array") {
   const TempDir folder;
-  write_file(folder / "x.bin", "\x89HDF\r\n");
-  write_file(folder / "x.npy", "\x89HDF\r\n");
+  for (const std::string name : {"x.bin", "x.npy", "x.h5", "x.npz"}) {
+    for (const std::string_view content : {"\x89HDF\r\n", "a,b\n", "\x1f\x8b\x08"}) {
+      write_file(folder / name, content);
+      CHECK(error_of([&] { (void)open_arrays(folder / name); }).code() == Code::unsupported);
+    }
+  }
+  for (const std::string name : {"x.bin", "x.npy"}) write_file(folder / name, "");
   CHECK(error_of([&] { (void)open_arrays(folder / "x.bin"); }).code() == Code::unsupported);
   CHECK(error_of([&] { (void)open_arrays(folder / "x.npy"); }).code() == Code::damaged);
 }
