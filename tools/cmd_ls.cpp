@@ -6,6 +6,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/labels/choice_list.hpp"
 #include "shale/ops/sample_list.hpp"
 
 #include "tools/command.hpp"
@@ -101,6 +102,22 @@ std::string tsv_lines(const SampleList& list, const std::vector<ListedSample>& s
   return text;
 }
 
+// Each key behind the other. A line can have neither a line end nor what is taken off one.
+std::string key_lines(const std::vector<ListedSample>& samples, KeyForm form) {
+  std::string text;
+  for (const ListedSample& sample : samples) {
+    const std::string& key = sample.key;
+    if (form == KeyForm::raw && (key.find('\n') != std::string::npos || key.ends_with('\r'))) {
+      throw Error(Code::bad_content, "the key has a line end, and would not be one line")
+          .for_sample(key, sample.row)
+          .hint("--keys nul prints any key, --keys escaped too");
+    }
+    text += form == KeyForm::escaped ? printable(key) : key;
+    text += form == KeyForm::nul ? '\0' : '\n';
+  }
+  return text;
+}
+
 Json row_facts(const SampleList& list, const ListedSample& sample) {
   Json json = {{"row", sample.row}, {"key", printable(sample.key)}};
   if (sample.label) json["label"] = *sample.label;
@@ -148,6 +165,13 @@ int run_ls(const CommandLine& line, Console& console) {
   line.require_words(1);
   if (console.is_json() && line.flag("tsv"))
     throw Error(Code::usage, "--json and --tsv exclude one another");
+  std::optional<KeyForm> keys;
+  if (line.has("keys")) keys = key_form_of(line.choice("keys"));
+  if (keys && (console.is_json() || line.flag("tsv"))) {
+    throw Error(Code::usage, "--keys prints the keys alone, {} more",
+                console.is_json() ? "--json" : "--tsv")
+        .hint("leave out one of the two");
+  }
   const RowRange range = line.has("rows") ? range_of(line.text("rows")) : RowRange{};
   DatasetRequest request = dataset_request(line);
   request.memory_bytes = line.memory().value;
@@ -156,7 +180,9 @@ int run_ls(const CommandLine& line, Console& console) {
   if (console.is_json()) return print_json(list, request.path);
   TextList text(list);
   for (std::vector<ListedSample> rows = list.next(); !rows.empty(); rows = list.next())
-    print(line.flag("tsv") ? tsv_lines(list, rows) : text.lines(rows));
+    print(keys               ? key_lines(rows, *keys)
+          : line.flag("tsv") ? tsv_lines(list, rows)
+                             : text.lines(rows));
   return kDone;
 }
 

@@ -7,6 +7,7 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
+#include "tools/requests.hpp"
 
 namespace shale::tools {
 namespace {
@@ -72,7 +73,7 @@ int run_repair(const CommandLine& line, Console& console) {
                         .from = sources.front(),
                         .more_from = {sources.begin() + 1, sources.end()},
                         .labels_file = line.text_or_none("labels"),
-                        .choice = {line.text_or_none("select"), line.text_or_none("exclude")},
+                        .choice = choice_of(line),
                         .generator = std::string(kGenerator),
                         .jobs = static_cast<unsigned>(line.jobs().value),
                         .memory_bytes = line.memory().value,

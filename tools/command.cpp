@@ -40,7 +40,7 @@ constexpr Command kCommands[] = {
      .operands = kDataset,
      .run = run_info},
     {.name = "ls",
-     .usage = "shale ls DATASET [--tsv|--json] [--rows FIRST:END]",
+     .usage = "shale ls DATASET [--tsv|--json|--keys FORM] [--rows FIRST:END]",
      .summary = "list the samples: row, key, label, bytes",
      .examples = "shale ls out | head\n"
                  "shale ls out --tsv | awk -F'\\t' '$4 == \"cats\"'",

@@ -58,11 +58,16 @@ constexpr Option kOptions[] = {
     {"convert", "classes-from", "DATASET|FILE", "",
      "take the class table from another dataset, or from a file with one name per line"},
     {"convert", "select", "FILE", "",
-     "take only the samples that FILE lists: a key or row number per line, or an .npy file of "
-     "rows"},
+     "take only the samples that FILE lists: a key or row number per line, an .npy file of rows, a "
+     "list or duplicates.csv as shale writes them; - is stdin"},
     {"convert", "exclude", "FILE", "", "leave out the samples that FILE lists"},
+    {"convert repair", "keys", "auto|escaped|raw|nul|rows", "auto",
+     "what the lines of --select and --exclude are: keys as 'shale ls' prints them, raw bytes, raw "
+     "bytes that end in NUL, or row numbers"},
+    {"convert", "classes", "A,B", "", "take only the samples of these classes; no label changes"},
     {"repair", "select", "FILE", "", "the --select that the dataset was converted with"},
     {"repair", "exclude", "FILE", "", "the --exclude that the dataset was converted with"},
+    {"repair", "classes", "A,B", "", "the --classes that the dataset was converted with"},
     {"repair", "io", "auto|direct|buffered", "auto",
      "direct: writes bypass the page cache; buffered: they use it"},
     {"repair", "dry-run", "", "", "report what is damaged, and change nothing"},
@@ -139,6 +144,9 @@ constexpr Option kOptions[] = {
     {"report", "overwrite", "", "", "replace an earlier report"},
     {"ls", "tsv", "", "",
      "tab-separated: row, key, label, class, bytes; control characters are escaped"},
+    {"ls", "keys", "escaped|raw|nul", "",
+     "print the keys alone: a line each, escaped or as their bytes are, or each with a NUL behind "
+     "it"},
     {"ls", "rows", "FIRST:END", "",
      "only these rows, END not included; either number may be left out"},
 

@@ -34,16 +34,17 @@ std::string without_escapes(const std::string& piece, char delimiter) {
   return text;
 }
 
-std::vector<std::string> split_fields(const std::string& text) {
-  std::vector<std::string> fields;
+std::vector<std::string> split_list(const std::string& text, std::string_view option,
+                                    std::string_view what) {
+  std::vector<std::string> names;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(find_delimiter(text, ',', begin), text.size());
-    fields.push_back(without_escapes(text.substr(begin, end - begin), ','));
-    if (fields.back().empty())
-      throw Error(Code::usage, "--fields '{}' has an empty field name", printable(text));
+    names.push_back(without_escapes(text.substr(begin, end - begin), ','));
+    if (names.back().empty())
+      throw Error(Code::usage, "{} '{}' has an empty {} name", option, printable(text), what);
     begin = end + 1;
   }
-  return fields;
+  return names;
 }
 
 // What convert and resample have in common.
@@ -63,7 +64,7 @@ ConvertRequest output_request_of(const CommandLine& line) {
   if (line.has("layout")) options.layout = line.choice("layout");
   request.verify = line.flag("verify");
   choose_output(request, options);
-  if (line.has("fields")) request.fields = split_fields(line.text("fields"));
+  if (line.has("fields")) request.fields = split_list(line.text("fields"), "--fields", "field");
   request.generator = kGenerator;
   request.io = io_option(line);
   request.overwrite = line.flag("overwrite");
@@ -136,6 +137,14 @@ std::pair<std::string, std::string> split_pair(const std::string& text) {
 
 }  // namespace
 
+SampleChoice choice_of(const CommandLine& line) {
+  SampleChoice choice{.select_file = line.text_or_none("select"),
+                      .exclude_file = line.text_or_none("exclude"),
+                      .keys = key_form_of(line.choice("keys")).value()};
+  if (line.has("classes")) choice.classes = split_list(line.text("classes"), "--classes", "class");
+  return choice;
+}
+
 ConvertRequest convert_request_of(const CommandLine& line) {
   ConvertRequest request = output_request_of(line);
   request.images = images_of(line);
@@ -145,7 +154,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.classes.from = line.text_or_none("classes-from");
   request.container.index_folder = line.text_or_none("index-dir");
   request.container.dialect = dialect_option(line);
-  request.order.choice = {line.text_or_none("select"), line.text_or_none("exclude")};
+  request.order.choice = choice_of(line);
   request.order.is_shuffled = line.flag("shuffle");
   request.order.seed = parse_count(line.text("seed"), "--seed");
   request.split = parse_split(line.texts("split"));

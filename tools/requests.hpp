@@ -11,6 +11,7 @@
 
 namespace shale::tools {
 
+[[nodiscard]] SampleChoice choice_of(const CommandLine& line);
 [[nodiscard]] ConvertRequest convert_request_of(const CommandLine& line);
 [[nodiscard]] ResampleRequest resample_request_of(const CommandLine& line);
 

@@ -44,6 +44,8 @@ def convert(
     classes_from: Optional[Path] = None,
     select: Optional[Path] = None,
     exclude: Optional[Path] = None,
+    keys: Optional[str] = None,
+    classes: Union[None, str, List[str], Tuple[str, ...]] = None,
     split: Split = None,
     shuffle: bool = False,
     seed: Optional[int] = None,
@@ -101,8 +103,11 @@ def convert(
             ``"off"``: they do not, and neither do the columns of ``metadata.csv`` and ``metadata.jsonl``. Default: where every image has them.
         classes_from: take the class table from another dataset, or from a file with one name per line.
         select: take only the samples that this file lists, in the order of the source: a key or row number per line, or
-            an .npy file of rows. The manual page of ``shale convert`` tells how lines are read.
+            an .npy file of rows, or a list that shale wrote (``duplicates.csv``). The manual page of ``shale convert`` tells how lines are read.
         exclude: leave out the samples that this file lists.
+        keys: what the lines of both are: ``"escaped"`` keys, as ``shale ls`` prints them, ``"raw"`` ones, ``"nul"``: such that end in
+            NUL, or ``"rows"``. Default: as the list itself tells.
+        classes: take only the samples of these classes; no label changes.
         split: write a dataset for each name, ``output/train``, ``output/val``: ``{"train": 0.9, "val": 0.1}`` takes a share of each
             class, ``{"train": "train.txt", "val": "val.txt"}`` the samples that files list, as ``select`` does. A string is as on the
             command line. With ``layout="coclr"``: the lists that its readers want.
@@ -306,6 +311,8 @@ def repair(
     key_column: Optional[str] = None,
     select: Optional[Path] = None,
     exclude: Optional[Path] = None,
+    keys: Optional[str] = None,
+    classes: Union[None, str, List[str], Tuple[str, ...]] = None,
     io: str = "auto",
     dry_run: bool = False,
     jobs: Optional[int] = None,
@@ -322,7 +329,7 @@ def repair(
         labels: of a source that is a flat folder: the file of its labels.
         label_column, key_column: as in :func:`convert`.
         select: of a dataset of chosen samples: the file that it was converted with.
-        exclude: the same.
+        exclude, keys, classes: the same.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
         dry_run: report what is damaged, and change nothing.
         jobs: number of threads; see ``convert``.

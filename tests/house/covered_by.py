@@ -84,6 +84,7 @@ COVERED_BY = {
     "targets/target_of": ("tests/contract/test_sample_writer.cpp", "sample writer: what is dropped leaves nothing"),
     "targets/file_target": ("tests/cli/cases/convert_to_file.txt", "$ shale convert"),
     "ops/resample": ("tests/faults/test_draws.py", "test_same_bytes_for_any_jobs_memory_and_way_of_writing"),
+    "labels/choice_list": ("tests/cli/cases/convert_select.txt", "What shale lists it also takes"),
     "labels/sample_choice": ("tests/interop/test_select.py", "test_rows_are_taken_in_the_order_of_the_input"),
     "labels/text_lines": ("tests/interop/test_coclr_lists.py", "test_lists_that_do_not_fit_are_refused_by_line"),
     "targets/split_lists": ("tests/interop/test_coclr_lists.py", "test_its_readers_read_both_lists"),

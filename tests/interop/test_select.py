@@ -95,3 +95,14 @@ def test_arrays_that_hold_no_rows_are_refused(inputs, tmp_path, array):
     with pytest.raises(errors.Error, match=r"rows\.npy"):
         convert(inputs["record"], tmp_path / "out", to="lmdb", select=tmp_path / "rows.npy")
     assert not (tmp_path / "out").exists()
+
+
+def test_lists_of_keys_and_classes(photos, tmp_path):
+    (tmp_path / "rows.txt").write_text("7\n3\n")
+    (tmp_path / "table.csv").write_text("score,key\n0.5,class-1/25.ppm\n0.5,class-0/03.ppm\n0.1,class-1/25.ppm\n")
+    convert(photos, tmp_path / "rows", to="record", select=tmp_path / "rows.txt", keys="rows")
+    assert [each["key"] for each in samples_of(tmp_path / "rows")] == ["class-0/03.ppm", "class-0/07.ppm"]
+    convert(photos, tmp_path / "table", to="record", select=tmp_path / "table.csv")
+    assert [each["key"] for each in samples_of(tmp_path / "table")] == ["class-0/03.ppm", "class-1/25.ppm"]
+    convert(photos, tmp_path / "classes", to="record", classes=["class-2", "class-1"], exclude=tmp_path / "table.csv", keys="auto")
+    assert [each["label"] for each in samples_of(tmp_path / "classes")] == [1] * 19 + [2] * 20

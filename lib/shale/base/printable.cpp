@@ -1,6 +1,7 @@
 #include "shale/base/printable.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -82,6 +83,35 @@ std::string printable(std::string_view bytes) {
     bytes.remove_prefix(length == 0 ? 1 : length);
   }
   return text;
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string bytes;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\\') {
+      bytes += text[at];
+      continue;
+    }
+    const char kind = ++at < text.size() ? text[at] : '\0';
+    if (kind == '\\') {
+      bytes += '\\';
+    } else if (kind == 'n') {
+      bytes += '\n';
+    } else if (kind == 't') {
+      bytes += '\t';
+    } else {
+      const std::string_view digits = text.substr(std::min(at + 1, text.size()), 2);
+      std::uint8_t byte = 0;
+      const auto [end, error] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+      const bool is_byte = kind == 'x' && digits.size() == 2 && error == std::errc() &&
+                           end == digits.data() + digits.size();
+      if (!is_byte) return std::nullopt;
+      bytes += static_cast<char>(byte);
+      at += digits.size();
+    }
+  }
+  return bytes;
 }
 
 }  // namespace shale

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,9 @@ namespace shale {
 /// (those that turn the order of text around, too), the backslash and invalid bytes become \n, \t,
 /// \\ or \xNN. No input can move the cursor or forge a second line.
 [[nodiscard]] std::string printable(std::string_view bytes);
+
+/// The bytes that printable() made this text of; nullopt where it makes no such text: a backslash
+/// has something else behind it.
+[[nodiscard]] std::optional<std::string> unescaped(std::string_view text);
 
 }  // namespace shale

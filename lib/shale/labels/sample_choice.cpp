@@ -1,34 +1,23 @@
 #include "shale/labels/sample_choice.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "shale/arrays/number_file.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/io/sorted_table.hpp"
-#include "shale/labels/text_lines.hpp"
+#include "shale/labels/label_reader.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kCachedRows = 512;
-
-enum class ListKind { rows, keys };
-
-// Digits, without a sign or zeros in front.
-std::optional<std::uint64_t> plain_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_plain = error == std::errc() && end == text.data() + text.size() &&
-                        (text == "0" || !text.starts_with('0'));
-  return is_plain ? std::optional(number) : std::nullopt;
-}
 
 // A row of the input, and the line or place that lists it.
 struct ListedRow {
@@ -37,53 +26,30 @@ struct ListedRow {
 };
 using ListedRows = SortedTable<ListedRow>;
 
-// The hash of a key, and the line that it is in, or the row of its sample.
+// The hash of a key, and the row of its sample.
 struct HashedKey {
   Hash128 hash;
-  std::uint64_t number = 0;
-  static auto columns(auto& row) { return std::tie(row.hash, row.number); }
+  std::uint64_t row = 0;
+  static auto columns(auto& key) { return std::tie(key.hash, key.row); }
 };
 
-HashedKey hashed(std::string_view key, std::uint64_t number) {
-  return {xxh3_128(as_bytes(key)), number};
-}
+// How a line of a list is read.
+enum Reading : std::uint8_t { kAsItIs, kUnescaped };
 
-// A list of samples: its first line may say of what.
-class LineList {
- public:
-  explicit LineList(const std::string& path) : lines_(path, "one key or row number") {
-    bool are_numbers = true, is_first = true;
-    lines_.for_each([&](std::uint64_t line, std::string_view text) {
-      if (is_first && (text == "key" || text == "row")) {
-        header_line_ = line;
-        kind_ = text == "key" ? ListKind::keys : ListKind::rows;
-        return false;
-      }
-      is_first = false;
-      are_numbers = are_numbers && plain_number(text);
-      return are_numbers;
-    });
-    if (header_line_ == 0) kind_ = are_numbers ? ListKind::rows : ListKind::keys;
-  }
+// The hash of a key that a list names, and where.
+struct WantedKey {
+  Hash128 hash;
+  std::uint64_t place = 0;
+  std::uint8_t reading = kAsItIs;
+  static auto columns(auto& key) { return std::tie(key.hash, key.place, key.reading); }
+};
 
-  [[nodiscard]] ListKind kind() const { return kind_; }
-  [[nodiscard]] const std::string& path() const { return lines_.path(); }
-
-  // use(line, text) of each line but the header.
-  template <class Use>
-  void for_each(Use use) const {
-    lines_.for_each([&](std::uint64_t line, std::string_view text) {
-      if (line != header_line_) use(line, text);
-      return true;
-    });
-  }
-
-  [[nodiscard]] std::string text_of(std::uint64_t line) const { return lines_.text_of(line); }
-
- private:
-  TextLines lines_;
-  ListKind kind_ = ListKind::rows;
-  std::uint64_t header_line_ = 0;
+// A sample that has it.
+struct FoundRow {
+  std::uint64_t place = 0;
+  std::uint8_t reading = kAsItIs;
+  std::uint64_t row = 0;
+  static auto columns(auto& found) { return std::tie(found.place, found.reading, found.row); }
 };
 
 Error no_such_row(const std::string& path, const std::string& where, const std::string& row,
@@ -97,19 +63,23 @@ Error no_such_row(const std::string& path, const std::string& where, const std::
 /// Makes sorted rows of what lists hold.
 class RowResolver {
  public:
-  RowResolver(const SourceInfo& info, Source* whole, std::string scratch,
-              std::uint64_t memory_bytes, const Events& events)
-      : whole_(whole),
+  RowResolver(const SampleChoice& choice, const SourceInfo& info, Source* whole,
+              std::string scratch, std::uint64_t memory_bytes, const Events& events)
+      : choice_(choice),
+        info_(info),
+        whole_(whole),
         samples_(info.manifest.samples),
         has_keys_(!info.row_bytes),
         scratch_(std::move(scratch)),
-        memory_(memory_bytes / 4),
+        memory_(memory_bytes / 6),
         events_(events) {}
 
   [[nodiscard]] ListedRows rows_of(const std::string& path) {
     if (path.ends_with(".npy")) return rows_of_array(path);
-    const LineList lines(path);
-    return lines.kind() == ListKind::rows ? rows_of_lines(lines) : rows_of_keys(lines);
+    const ChoiceList list(path, choice_.keys, has_keys_, *choice_.copies);
+    if (!list.are_rows()) return rows_of_keys(list);
+    if (list.may_be_keys()) refuse_ambiguous_numbers(list);
+    return rows_of_numbers(list);
   }
 
   [[nodiscard]] ListedRows rows_of_array(const std::string& path) {
@@ -134,90 +104,223 @@ class RowResolver {
         rows.add({numbers[i], first + i});
       }
     });
-    return each_once(std::move(rows), path, "entries");
-  }
-
- private:
-  ListedRows rows_of_lines(const LineList& lines) {
-    ListedRows rows(scratch_, memory_);
-    lines.for_each([&](std::uint64_t line, std::string_view text) {
-      events_.stop_if_asked();
-      const std::optional<std::uint64_t> row = plain_number(text);
-      if (!row || *row >= samples_)
-        throw no_such_row(lines.path(), fmt::format("line {}", line), "'" + printable(text) + "'",
-                          samples_);
-      rows.add({*row, line});
-    });
-    return each_once(std::move(rows), lines.path(), "lines");
-  }
-
-  static ListedRows each_once(ListedRows rows, const std::string& path, std::string_view places) {
     rows.finish();
     rows.for_each_repeated(&ListedRow::row, [&](const ListedRow& one, const ListedRow& other) {
-      throw listed_twice(path, fmt::format("row {}", other.row),
-                         fmt::format("in {} {} and {}", places, one.place, other.place));
+      throw listed_more_than_once(path, fmt::format("row {}", other.row),
+                                  fmt::format("in entries {} and {}", one.place, other.place));
     });
     rows.rewind();
     return rows;
   }
 
-  // Both lists are sorted by the hashes of keys.
-  ListedRows rows_of_keys(const LineList& lines) {
-    if (!has_keys_) {
-      throw Error(Code::bad_content, "lists keys, but the samples of the input have only numbers")
-          .at(lines.path())
-          .hint("list row numbers, from 0");
-    }
-    SortedTable<HashedKey> wanted(scratch_, memory_);
-    lines.for_each([&](std::uint64_t line, std::string_view text) {
-      events_.stop_if_asked();
-      wanted.add(hashed(text, line));
-    });
-    wanted.finish();
-    list_samples();
+  /// Those of the classes that are asked for; nullopt: all. Last: it reads all samples.
+  [[nodiscard]] std::optional<ListedRows> rows_in_classes() {
+    if (choice_.classes.empty()) return std::nullopt;
+    read_samples();
+    in_classes_->finish();
+    return std::move(in_classes_);
+  }
+
+ private:
+  ListedRows rows_of_numbers(const ChoiceList& list) {
     ListedRows rows(scratch_, memory_);
-    std::optional<HashedKey> previous;
-    std::uint64_t unknown = 0, first_unknown = ~std::uint64_t{0};
-    while (const std::optional<HashedKey> line = wanted.next()) {
+    list.for_each([&](std::uint64_t place, std::string_view text) {
       events_.stop_if_asked();
-      if (previous && line->hash == previous->hash) {
-        throw listed_twice(lines.path(), "the key '" + printable(lines.text_of(line->number)) + "'",
-                           fmt::format("in lines {} and {}", previous->number, line->number));
+      const std::optional<std::uint64_t> row = plain_number(text);
+      if (!row || *row >= samples_) {
+        throw no_such_row(list.name(), fmt::format("{} {}", list.word(), place),
+                          "'" + printable(text) + "'", samples_);
       }
-      previous = line;
-      bool is_known = false;
-      samples_by_key_->pass_below(&HashedKey::hash, line->hash);
-      for (const HashedKey* sample = samples_by_key_->row();
-           sample != nullptr && sample->hash == line->hash; sample = samples_by_key_->row()) {
-        is_known = true;
-        rows.add({sample->number, line->number});
-        samples_by_key_->step();
-      }
-      if (is_known) continue;
-      ++unknown;
-      first_unknown = std::min(first_unknown, line->number);
-    }
-    if (unknown > 0) {
-      throw unknown_key(lines.path(), first_unknown, lines.text_of(first_unknown), unknown)
-          .hint(
-              "the key of an image is its path relative to the input; 'shale ls --tsv' lists the "
-              "keys of a dataset");
-    }
+      rows.add({*row, place});
+    });
+    return each_once(std::move(rows), list);
+  }
+
+  [[nodiscard]] static Error listed_more_than_once(const std::string& list, const std::string& what,
+                                                   const std::string& where) {
+    return listed_twice(list, what, where,
+                        "list each sample once; to draw some more often, give shale.torch.Loader "
+                        "weights=, or 'shale resample' --weights where rows have one size");
+  }
+
+  static ListedRows each_once(ListedRows rows, const ChoiceList& list) {
     rows.finish();
+    if (list.is_table()) return rows;
+    rows.for_each_repeated(&ListedRow::row, [&](const ListedRow& one, const ListedRow& other) {
+      throw listed_more_than_once(
+          list.name(),
+          list.are_rows() ? fmt::format("row {}", other.row)
+                          : "the key '" + printable(list.text_of(other.place)) + "'",
+          fmt::format("in {} {} and {}", list.word() == "entry" ? "entries" : "lines", one.place,
+                      other.place));
+    });
+    rows.rewind();
     return rows;
   }
 
-  void list_samples() {
+  // Where keys are numbers of their own, or classes are called so, nobody knows what is meant.
+  void refuse_ambiguous_numbers(const ChoiceList& list) {
+    list.for_each([&](std::uint64_t place, std::string_view text) {
+      events_.stop_if_asked();
+      if (std::ranges::find(info_.classes, text) == info_.classes.end()) return;
+      throw Error(Code::bad_content,
+                  "{} {}: '{}' may be a row number, but is also the name of a class", list.word(),
+                  place, text)
+          .at(list.name())
+          .hint("for rows, pass --keys rows; for whole classes, --classes with their names");
+    });
+    if (!info_.schema.has_keys) return;
+    read_samples();
+    if (!number_key_) return;
+    throw Error(Code::bad_content,
+                "has only numbers, which may be rows or keys: row {} has the key '{}'",
+                number_key_->row, number_key_->key)
+        .at(list.name())
+        .hint("pass --keys rows, or --keys raw for keys");
+  }
+
+  // Both lists are sorted by the hashes of keys.
+  ListedRows rows_of_keys(const ChoiceList& list) {
+    if (!has_keys_) {
+      throw Error(Code::bad_content, "lists keys, but the samples of the input have only numbers")
+          .at(list.name())
+          .hint("list row numbers, from 0");
+    }
+    SortedTable<WantedKey> wanted(scratch_, memory_);
+    list.for_each([&](std::uint64_t place, std::string_view text) {
+      events_.stop_if_asked();
+      for (const Reading reading : {kAsItIs, kUnescaped}) {
+        if (const auto key = key_in(list, text, reading))
+          wanted.add({xxh3_128(as_bytes(*key)), place, reading});
+      }
+    });
+    wanted.finish();
+    read_samples();
+    SortedTable<FoundRow> found(scratch_, memory_);
+    while (const std::optional<WantedKey> key = wanted.next()) {
+      events_.stop_if_asked();
+      // Two places may name one key.
+      if (!previous_ || previous_->hash != key->hash) take_samples_of(key->hash);
+      previous_ = key;
+      for (const std::uint64_t row : same_key_) found.add({key->place, key->reading, row});
+    }
+    previous_.reset();
+    found.finish();
+    return rows_of_places(list, found);
+  }
+
+  // The key that a line names if it is read so; nullopt: it is not.
+  static std::optional<std::string> key_in(const ChoiceList& list, std::string_view text,
+                                           Reading reading) {
+    const bool has_backslash = text.find('\\') != std::string_view::npos;
+    if (reading == kAsItIs) {
+      const bool is_read = list.may_be_raw() || !has_backslash;
+      return is_read ? std::optional<std::string>(text) : std::nullopt;
+    }
+    return list.may_be_escaped() && has_backslash ? unescaped(text) : std::nullopt;
+  }
+
+  void take_samples_of(const Hash128& hash) {
+    same_key_.clear();
+    samples_by_key_->pass_below(&HashedKey::hash, hash);
+    for (const HashedKey* sample = samples_by_key_->row();
+         sample != nullptr && sample->hash == hash; sample = samples_by_key_->row()) {
+      same_key_.push_back(sample->row);
+      samples_by_key_->step();
+    }
+  }
+
+  // A list is read in one way. Where a line would name one sample as it is and another one without
+  // its escapes, or one line is known so and another one so, nobody knows in which.
+  ListedRows rows_of_places(const ChoiceList& list, SortedTable<FoundRow>& found) {
+    ListedRows rows(scratch_, memory_);
+    std::uint64_t unknown = 0, first_unknown = 0, known_as_it_is = 0, known_unescaped = 0;
+    list.for_each([&](std::uint64_t place, std::string_view text) {
+      events_.stop_if_asked();
+      std::uint64_t readings = 0;
+      for (; found.row() != nullptr && found.row()->place == place; found.step()) {
+        readings |= std::uint64_t{1} << found.row()->reading;
+        rows.add({found.row()->row, place});
+      }
+      if (readings == 0 && unknown++ == 0) first_unknown = place;
+      if (text.find('\\') == std::string_view::npos) return;
+      if (readings & 1 && known_as_it_is == 0) known_as_it_is = place;
+      if (readings & 2 && known_unescaped == 0) known_unescaped = place;
+      if (known_as_it_is > 0 && known_unescaped > 0)
+        throw read_in_two_ways(list, known_as_it_is, known_unescaped);
+    });
+    if (unknown == 0) return each_once(std::move(rows), list);
+    const std::string text = list.text_of(first_unknown);
+    throw unknown_key(list.name(), first_unknown, text, unknown)
+        .hint(std::ranges::find(info_.classes, text) != info_.classes.end()
+                  ? "it is the name of a class: pass --classes to take whole classes"
+                  : "the key of an image is its path relative to the input; 'shale ls --tsv' lists "
+                    "the keys of a dataset");
+  }
+
+  [[nodiscard]] static Error read_in_two_ways(const ChoiceList& list, std::uint64_t as_it_is,
+                                              std::uint64_t unescaped_place) {
+    const std::string other = as_it_is == unescaped_place
+                                  ? "and another one that 'shale ls' prints so"
+                                  : fmt::format("but {} {} only as 'shale ls' prints a key",
+                                                list.word(), unescaped_place);
+    return Error(Code::bad_content, "{} {}: '{}' is the key of a sample, {}", list.word(), as_it_is,
+                 printable(list.text_of(as_it_is)), other)
+        .at(list.name())
+        .hint(
+            "pass --keys raw if the list has keys as they are, --keys escaped if 'shale ls' "
+            "printed it");
+  }
+
+  // One pass for all that is asked of them.
+  void read_samples() {
     if (samples_by_key_) return samples_by_key_->rewind();
     samples_by_key_.emplace(scratch_, memory_);
+    std::vector<std::int64_t> labels;
+    if (!choice_.classes.empty()) labels = labels_of_classes();
+    in_classes_.emplace(scratch_, memory_);
+    LabelReader reader(info_);
     for (std::uint64_t row = 0; const std::optional<PendingSample> sample = whole_->next(1);
          ++row) {
       events_.stop_if_asked();
-      samples_by_key_->add(hashed(sample->key, row));
+      samples_by_key_->add({xxh3_128(as_bytes(sample->key)), row});
+      if (!labels.empty() && std::ranges::binary_search(labels, reader.of(*sample).front()))
+        in_classes_->add({row, row});
+      if (!number_key_ && plain_number(sample->key).value_or(row) != row)
+        number_key_ = {sample->key, row};
     }
     samples_by_key_->finish();
   }
 
+  [[nodiscard]] std::vector<std::int64_t> labels_of_classes() const {
+    if (info_.classes.empty() || whole_ == nullptr || !LabelReader(info_).has_labels()) {
+      throw Error(Code::usage, "--classes is for samples whose labels have names, {}",
+                  info_.classes.empty() ? "but the input has no table of classes"
+                                        : "but not for rows of one size")
+          .hint("list rows for --select: np.flatnonzero(np.isin(labels, [3, 5])) in an .npy file");
+    }
+    std::vector<std::int64_t> labels;
+    for (const std::string& name : choice_.classes) {
+      const auto found = std::ranges::find(info_.classes, name);
+      if (found == info_.classes.end()) {
+        throw Error(Code::usage, "--classes names '{}', which is not a class of the input",
+                    printable(name))
+            .hint(did_you_mean(name, info_.classes))
+            .hint("'shale info' lists the classes of a dataset; those of a folder are its folders");
+      }
+      labels.push_back(found - info_.classes.begin());
+    }
+    std::ranges::sort(labels);
+    return labels;
+  }
+
+  struct NumberKey {
+    std::string key;
+    std::uint64_t row = 0;
+  };
+
+  const SampleChoice& choice_;
+  const SourceInfo& info_;
   Source* whole_;
   std::uint64_t samples_;
   bool has_keys_;
@@ -225,6 +328,10 @@ class RowResolver {
   std::uint64_t memory_;
   const Events& events_;
   std::optional<SortedTable<HashedKey>> samples_by_key_;
+  std::optional<ListedRows> in_classes_;
+  std::optional<NumberKey> number_key_;  // a key that is a number, but not that of its row
+  std::vector<std::uint64_t> same_key_;
+  std::optional<WantedKey> previous_;
 };
 
 }  // namespace
@@ -239,19 +346,23 @@ ChosenRows::ChosenRows(const SampleChoice& choice, const SourceInfo& info, Sourc
                        const Events& events)
     : scratch_folder_(scratch_folder), memory_bytes_(memory_bytes), rows_(scratch_folder) {
   const std::uint64_t samples = info.manifest.samples;
-  RowResolver resolver(info, whole, scratch_folder, memory_bytes, events);
+  RowResolver resolver(choice, info, whole, scratch_folder, memory_bytes, events);
   std::optional<ListedRows> selected, excluded;
   if (!choice.rows_file.empty()) selected = resolver.rows_of_array(choice.rows_file);
   if (!choice.select_file.empty()) selected = resolver.rows_of(choice.select_file);
   if (!choice.exclude_file.empty()) excluded = resolver.rows_of(choice.exclude_file);
+  std::optional<ListedRows> in_classes = resolver.rows_in_classes();
 
   Hasher128 hasher;
+  const auto has = [](std::optional<ListedRows>& rows, std::uint64_t row) {
+    rows->pass_below(&ListedRow::row, row);
+    return rows->row() != nullptr && rows->row()->row == row;
+  };
+  std::optional<std::uint64_t> previous;
   const auto take = [&](std::uint64_t row) {
-    if (excluded) {
-      excluded->pass_below(&ListedRow::row, row);
-      if (const ListedRow* left_out = excluded->row(); left_out != nullptr && left_out->row == row)
-        return;
-    }
+    if (previous == row) return;  // tables may name a sample more than once
+    previous = row;
+    if ((excluded && has(excluded, row)) || (in_classes && !has(in_classes, row))) return;
     const Bytes bytes = bytes_of(row);
     rows_.append(bytes);
     hasher.update(bytes);
@@ -272,7 +383,9 @@ ChosenRows::ChosenRows(const SampleChoice& choice, const SourceInfo& info, Sourc
   if (count_ > 0) return;
   throw Error(Code::bad_content, "leaves none of the {} of the input",
               format_counted(samples, "sample", "samples"))
-      .at(choice.exclude_file.empty() ? choice.select_file : choice.exclude_file)
+      .at(!choice.exclude_file.empty()  ? choice.exclude_file
+          : !choice.select_file.empty() ? choice.select_file
+                                        : "--classes")
       .hint("a dataset needs at least one sample");
 }
 

@@ -13,21 +13,24 @@
 #include "shale/format/source.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/scratch_file.hpp"
+#include "shale/labels/choice_list.hpp"
 
 namespace shale {
 
-/// Which samples of an input are taken: those that one file lists, without those that another one
-/// lists. A file that ends in .npy holds row numbers; any other file has a key or a row number in
-/// each line. Its first line may say which, `key` or `row`; if it does not, lines are row numbers
-/// where all of them are plain numbers (digits, without zeros in front), else keys. Blank lines are
-/// skipped. Rows count from 0, in the order that the input has without a shuffle.
+/// Which samples of an input are taken: those that one file lists and whose class is one of some,
+/// without those that another file lists. A file that ends in .npy holds row numbers; any other
+/// file is a ChoiceList. Rows count from 0, in the order that the input has without a shuffle.
 struct SampleChoice {
-  std::string select_file, exclude_file;  ///< empty: all, none
+  std::string select_file = {}, exclude_file = {};  ///< empty: all, none; "-": stdin
+  KeyForm keys = KeyForm::automatic;                ///< of both
+  std::vector<std::string> classes = {};            ///< empty: all
   /// Instead of both: a file of shale's own with the rows, as SplitRows writes it.
   std::string rows_file = {};
+  /// Of files that are pipes, for this request and all that are copied from it.
+  std::shared_ptr<ListCopies> copies = std::make_shared<ListCopies>();
 
   [[nodiscard]] bool is_all() const {
-    return select_file.empty() && exclude_file.empty() && rows_file.empty();
+    return select_file.empty() && exclude_file.empty() && rows_file.empty() && classes.empty();
   }
 };
 
@@ -43,8 +46,9 @@ class ChosenRows {
   /// shuffled, where the choice lists keys; it may be null for rows of one size. Memory:
   /// `memory_bytes`, at least 4 MiB. Errors: Code::bad_content with file and line for a row that
   /// the input does not have, a key of no sample, a row or key that is listed twice, a list of keys
-  /// for an input whose samples have none, a choice that leaves nothing; same as NumberFile and
-  /// InputFile; Code::interrupted.
+  /// for an input whose samples have none, one that can be read in two ways, a class that the input
+  /// does not have, a choice that leaves nothing; same as NumberFile and ChoiceList;
+  /// Code::interrupted.
   ChosenRows(const SampleChoice& choice, const SourceInfo& info, Source* whole,
              const std::string& scratch_folder, std::uint64_t memory_bytes, const Events& events);
 

@@ -240,7 +240,7 @@ void SampleSplit::resolve_lists() {
 
 void SampleSplit::sort_wanted(SortedTable<WantedKey>& wanted) const {
   for (std::size_t part = 0; part < request_.parts.size(); ++part) {
-    TextLines(request_.parts[part].file, "one video")
+    TextLines(request_.parts[part].file, "one video", *request_.copies)
         .for_each([&](std::uint64_t line, std::string_view text) {
           events_.stop_if_asked();
           std::uint8_t likely = 0;
@@ -273,7 +273,7 @@ void SampleSplit::join(SortedTable<WantedKey>& wanted, SortedTable<FoundKey>& fo
 // The likeliest key of each line; a line without any is refused.
 void SampleSplit::take_found(SortedTable<FoundKey>& found) {
   for (std::size_t part = 0; part < request_.parts.size(); ++part) {
-    const TextLines lines(request_.parts[part].file, "one video");
+    const TextLines lines(request_.parts[part].file, "one video", *request_.copies);
     std::uint64_t unknown = 0, first_unknown = 0;
     const auto next_of = [&](std::uint64_t line) {
       const FoundKey* const next = found.row();

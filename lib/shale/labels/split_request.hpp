@@ -1,8 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "shale/labels/text_lines.hpp"
 
 namespace shale {
 
@@ -16,6 +19,8 @@ struct SplitPart {
 /// How samples are divided among lists: plain data, nothing opened yet.
 struct SplitRequest {
   std::vector<SplitPart> parts;  ///< all with shares, or all with files
+  /// Of files that are pipes, for this request and all that are copied from it.
+  std::shared_ptr<ListCopies> copies = std::make_shared<ListCopies>();
 
   [[nodiscard]] bool is_empty() const { return parts.empty(); }
   [[nodiscard]] bool has_files() const { return !parts.empty() && !parts.front().file.empty(); }

@@ -126,9 +126,10 @@ FoundSample find_row(const DatasetRequest& request, std::uint64_t row, const Eve
   return load_row(open_dataset(request, events), request, row, events);
 }
 
-FoundSample find_key(const DatasetRequest& request, const std::string& key, const Events& events) {
-  const OpenedDataset dataset = open_dataset(request, events);
-  if (!dataset.manifest.layout.has_keys) return load_number(dataset, request, key, events);
+namespace {
+
+std::optional<FoundSample> sample_with(const std::string& key, const OpenedDataset& dataset,
+                                       const DatasetRequest& request, const Events& events) {
   const std::uint64_t hash = xxh3_64(as_bytes(key));
   std::uint64_t first = 0;
   for (const ManifestShard& entry : dataset.shards) {
@@ -148,6 +149,28 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
     }
     first += entry.digest.samples;
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// A key as its bytes are, or as `ls` prints it.
+FoundSample find_key(const DatasetRequest& request, const std::string& key, const Events& events) {
+  const OpenedDataset dataset = open_dataset(request, events);
+  if (!dataset.manifest.layout.has_keys) return load_number(dataset, request, key, events);
+  std::optional<FoundSample> found = sample_with(key, dataset, request, events);
+  const std::string printed = unescaped(key).value_or(key);
+  if (printed != key) {
+    std::optional<FoundSample> other = sample_with(printed, dataset, request, events);
+    if (found && other) {
+      throw Error(Code::bad_content, "'{}' is the key of a sample, and another one is printed so",
+                  printable(key))
+          .at(request.path)
+          .hint("name the row instead; 'shale ls' lists both");
+    }
+    if (!found) found = std::move(other);
+  }
+  if (found) return std::move(*found);
   throw Error(Code::not_found, "no sample has key '{}'", printable(key))
       .at(request.path)
       .hint("use a path relative to the converted folder, such as n01440764/photo.JPEG");

@@ -6,6 +6,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/format/layout.hpp"
+#include "shale/io/input_stream.hpp"
 
 namespace shale {
 namespace {
@@ -23,6 +24,21 @@ bool has_verify(Request request) { return request.verify; }
 bool has_overwrite(Request request) { return request.overwrite; }
 bool has_part(Request request) { return request.order.part.has_value(); }
 bool has_choice(Request request) { return !request.order.choice.is_all(); }
+bool has_lists(Request request) {
+  const SampleChoice& choice = request.order.choice;
+  return !choice.select_file.empty() || !choice.exclude_file.empty() || request.split.has_files();
+}
+bool has_listed_samples(Request request) { return request.split.is_empty() && has_lists(request); }
+bool has_class_names(Request request) { return !request.order.choice.classes.empty(); }
+bool has_no_lists(Request request) { return !has_lists(request); }
+bool has_keys(Request request) { return request.order.choice.keys != KeyForm::automatic; }
+bool lists_on_stdin(Request request) {
+  const SampleChoice& choice = request.order.choice;
+  return choice.select_file == kStdin || choice.exclude_file == kStdin;
+}
+bool reads_stdin(Request request) {
+  return std::ranges::find(request.inputs, kStdin) != request.inputs.end();
+}
 bool has_listing(Request request) { return !request.files.listing.shared.empty(); }
 bool has_classes(Request request) { return !request.classes.from.empty(); }
 bool has_new_classes(Request request) { return request.classes.adds; }
@@ -132,6 +148,8 @@ constexpr Exclusion kExclusions[] = {
     {"on-error", "one .npy array without image work", has_on_error, is_plain_array, kIdleForFile, kIdleForFileHint},
     {"max-errors", "one .npy array without image work", has_max_errors, is_plain_array, kIdleForFile, kIdleForFileHint},
     {"seed", "neither --shuffle nor shares in --split", has_seed, is_in_order, "--{option} has no effect without --shuffle, or shares in --split", "", false},
+    {"keys", "neither --select nor --exclude", has_keys, has_no_lists, "--{option} says how --select, --exclude and files of --split name samples, but there is none of them", kLeaveOut, false},
+    {"select -", "stdin as input", lists_on_stdin, reads_stdin, "stdin cannot be both the input and a list of samples", "write the list into a file", false},
     {"new-classes", "no --append", has_new_classes, is_no_append, "--{option} has no effect without --append", "", false},
     {"part", kOneFile, has_part, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"part", kClassFiles, has_part, kToClasses, kIdleByClass, kLeaveOut},
@@ -141,6 +159,7 @@ constexpr Exclusion kExclusions[] = {
     {"split", kClassFiles, has_split, kToClasses, "--split makes a dataset for each of its parts, but --layout {layout} is not one", kSplitHint},
     {"on-error keep", "--encode raw", keeps_bad, encodes_raw, "--{option} with --encode raw: an image that does not decode has no pixels to keep", "pass --on-error skip or fail", false},
     {"part", kListFiles, has_part, kToLists, "--{option} has no effect with --layout {layout}", kListsChoose},
+    {"classes", kListFiles, has_class_names, kToLists, "--{option} has no effect with --layout {layout}", kListsChoose},
     {"select or --exclude", kListFiles, has_choice, kToLists, "--{option} has no effect with --layout {layout}", kListsChoose},
     {"group frames", kClassFiles, has_groups, kToClasses, kByClassWants, kLeaveOut},
     {"ext", kClassFiles, has_suffixes, kToClasses, kByClassWants, kLeaveOut},
@@ -150,7 +169,7 @@ constexpr Exclusion kExclusions[] = {
     {"classes-from", "--append", has_classes, kToAppended, kNotByAppend, "leave it out: the class table is that of the dataset"},
 
     {"append", kFolderOfSplits, has_append, nullptr, kForOneSet, "append one split at a time: name its folder, and its dataset"},
-    {"select", kFolderOfSplits, has_choice, nullptr, kForOneSet, "convert each split by itself, with --select or --exclude and --classes-from"},
+    {"select", kFolderOfSplits, has_listed_samples, nullptr, kForOneSet, "convert each split by itself, with --select or --exclude and --classes-from"},
     {"listing", kFolderOfSplits, has_listing, nullptr, kForOneSet, kLeaveOut},
     {"append", kStream, has_append, nullptr, kNotForStream, kNotForStreamHint},
     {"split", kStream, has_split, nullptr, kNotForStream, kNotForStreamHint},

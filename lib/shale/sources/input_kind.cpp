@@ -40,9 +40,11 @@ constexpr InputOption kInputOptions[] = {
     {"--part", [](const InputRequest& r) { return r.order.part.has_value(); }},
     {"--index-dir", [](const InputRequest& r) { return !r.container.index_folder.empty(); }},
     {"--parse", [](const InputRequest& r) { return r.container.dialect.has_value(); }},
+    {"--classes", [](const InputRequest& r) { return !r.order.choice.classes.empty(); }},
 };
 
-constexpr std::uint32_t kTakesOrder = kTakesSelect | kTakesExclude | kTakesShuffle | kTakesPart;
+constexpr std::uint32_t kTakesOrder =
+    kTakesSelect | kTakesExclude | kTakesClasses | kTakesShuffle | kTakesPart;
 
 OpenedInput orderable(std::unique_ptr<OrderableSource> source) {
   OrderableSource* const same = source.get();

@@ -39,6 +39,7 @@ enum InputOptionBit : std::uint32_t {
   kTakesPart = 1U << 11U,
   kTakesIndexDir = 1U << 12U,
   kTakesParse = 1U << 13U,
+  kTakesClasses = 1U << 14U,
 };
 /// In the order of their bits.
 [[nodiscard]] std::span<const InputOption> input_options();

@@ -70,8 +70,11 @@ void SplitRows::take_lists(const SplitRequest& split) {
         .hint("name the samples that are taken in the files of --split");
   }
   for (const SplitPart& part : split.parts) {
-    of_parts.push_back(
-        chosen({.select_file = part.file, .exclude_file = choice_.exclude_file, .rows_file = {}}));
+    of_parts.push_back(chosen({.select_file = part.file,
+                               .exclude_file = choice_.exclude_file,
+                               .keys = choice_.keys,
+                               .classes = choice_.classes,
+                               .copies = split.copies}));
     counts_.push_back(of_parts.back()->count());
   }
   // The rows of all parts side by side, ascending.

@@ -78,7 +78,15 @@ TEST_CASE("printable: what a person may see stays, the rest is escaped") {
   for (const Row& row : rows) {
     CAPTURE(row.shown);
     CHECK(printable(row.bytes) == row.shown);
+    CHECK(unescaped(row.shown) == row.bytes);
   }
+}
+
+TEST_CASE("unescaped: a backslash with something else behind it is no escape") {
+  for (const std::string text : {"a\\", "\\", "\\q", "\\x", "\\x1", "\\x1g", "\\x+1", "\\N"})
+    CHECK(unescaped(text) == std::nullopt);
+  CHECK(unescaped("plain") == "plain");
+  CHECK(unescaped("\\xC3\\xa9") == "\u00e9");
 }
 
 }  // namespace shale
