@@ -35,6 +35,7 @@ struct ConvertOptions {
   std::string ext = {};    ///< "mp4,wav": files that are samples; empty: images
   std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {};
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
+  std::string depth = {}, alpha = {};
   OnError on_error = OnError::skip;
   std::string max_errors = "1%";  ///< how many bad samples do not end the conversion
   Resources resources = {};

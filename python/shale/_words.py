@@ -87,7 +87,7 @@ _VALUES: Dict[str, Callable[[Any, str], Any]] = {
     "I/N|slurm|slurm/N|mpi": part_text,
     "N|all": _sample_count,
     "NAME=SHARE,...|FILE": split_words,
-    **dict.fromkeys(("N|P%", "SIZE"), number_text),
+    **dict.fromkeys(("N|P%", "SIZE", "keep|8|16"), number_text),
     "SRC.npy=OUT.npy": _pairs,
 }
 

@@ -60,6 +60,8 @@ def convert(
     crop: ImageRules = None,
     encode: ImageRules = None,
     quality: ImageRules = None,
+    depth: Union[None, int, str] = None,
+    alpha: Optional[str] = None,
     apply_rotation: bool = False,
     strip_metadata: bool = False,
     masks: Union[None, str, List[str], Tuple[str, ...]] = None,
@@ -128,8 +130,10 @@ def convert(
         only_larger: with ``resize``: leave smaller images as they are.
         crop: ``"center=224x224"``, after ``resize``.
         encode: ``"keep"`` (default: JPEG stays JPEG, PNG stays PNG, the rest becomes PNG), ``"jpeg"``, ``"png"`` or ``"raw"``: pixels,
-            (H, W, 3) uint8, which need ``resize="exact=..."`` or ``crop``.
+            (H, W, 3) uint8 (uint16 of images of 16 bits), which need ``resize="exact=..."`` or ``crop``.
         quality: of JPEGs that are written, 1 to 100; default 90.
+        depth: bits of each channel in images that are changed: ``"keep"`` (default: images of 16 bits keep them), ``8`` or ``16``.
+        alpha: of images that are changed: ``"keep"`` (default: a PNG keeps it, a JPEG and raw pixels are laid over white) or ``"white"``.
         apply_rotation: turn the pixels as the EXIF orientation says.
         strip_metadata: leave out EXIF, comments and other metadata.
         masks: the image fields that are label maps: nearest pixel, never lossy. Default: ``mask`` and names that end in ``_mask``.

@@ -29,7 +29,9 @@ ConvertRequest request_of(const ConvertOptions& options) {
                                       .quality = options.quality,
                                       .only_larger = options.only_larger,
                                       .apply_rotation = options.apply_rotation,
-                                      .strip_metadata = options.strip_metadata});
+                                      .strip_metadata = options.strip_metadata,
+                                      .depth = options.depth,
+                                      .alpha = options.alpha});
   request.on_error = options.on_error;
   request.files.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors = parse_error_allowance(options.max_errors);

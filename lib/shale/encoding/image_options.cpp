@@ -106,6 +106,11 @@ void refuse_idle(const ImageRequest& request, const std::string& field, const Im
     throw Error(Code::usage, "--strip-metadata has no effect with --encode raw")
         .hint("leave it out: pixels have no metadata");
   }
+  if (!rule.is_mask && rule.depth == Depth::sixteen && !is_raw && rule.encode != EncodeAs::png) {
+    throw Error(Code::usage, "--depth 16 needs --encode png or raw{}: a JPEG holds 8 bits",
+                of_field)
+        .hint("pass --encode png");
+  }
   const auto quality = request.quality.find(field);
   if (quality == request.quality.end()) return;
   if (rule.is_mask) {
@@ -128,12 +133,14 @@ void refuse_idle(const ImageRequest& request, const std::string& field, const Im
 bool ImageRequest::is_empty() const { return first_option().empty(); }
 
 std::string_view ImageRequest::first_option() const {
-  return !resize.empty()   ? "--resize"
-         : !crop.empty()   ? "--crop"
-         : !encode.empty() ? "--encode"
-         : apply_rotation  ? "--apply-rotation"
-         : strip_metadata  ? "--strip-metadata"
-                           : "";
+  return !resize.empty()         ? "--resize"
+         : !crop.empty()         ? "--crop"
+         : !encode.empty()       ? "--encode"
+         : apply_rotation        ? "--apply-rotation"
+         : strip_metadata        ? "--strip-metadata"
+         : depth == Depth::eight ? "--depth"
+         : alpha_over_white      ? "--alpha"
+                                 : "";
 }
 
 std::vector<std::string> ImageRequest::named_fields() const {
@@ -159,10 +166,16 @@ ImageRequest parse_image_words(const ImageWords& words) {
   request.only_larger = words.only_larger;
   request.apply_rotation = words.apply_rotation;
   request.strip_metadata = words.strip_metadata;
+  if (!words.depth.empty()) request.depth = parse_depth(words.depth);
+  if (!words.alpha.empty()) request.alpha_over_white = parse_alpha(words.alpha);
   if (words.masks) request.masks = masks_in(*words.masks);
   if (request.only_larger && request.resize.empty()) {
     throw Error(Code::usage, "--only-larger has no effect without --resize")
         .hint("leave it out, or pass --resize");
+  }
+  if (request.depth == Depth::sixteen && request.is_empty()) {
+    throw Error(Code::usage, "--depth 16 has no effect without image work")
+        .hint("leave it out, or pass --encode png or raw");
   }
   // What holds for all fields is checked before an input is listed, which may take hours.
   if (request.named_fields().empty() && !request.is_empty()) (void)rule_for(request, "", false);
@@ -192,6 +205,12 @@ ImageRule rule_for(const ImageRequest& request, const std::string& field, bool i
   rule.quality = value_for(request.quality, field).value_or(rule.quality);
   rule.apply_rotation = request.apply_rotation;
   rule.strip_metadata = request.strip_metadata;
+  // The values of a mask stay; only a JPEG and raw pixels have no alpha to keep.
+  if (!is_mask || request.depth != Depth::eight) rule.depth = request.depth;
+  if (!is_mask) {
+    rule.alpha_over_white =
+        request.alpha_over_white || rule.encode == EncodeAs::jpeg || rule.encode == EncodeAs::raw;
+  }
   if (is_mask && rule.encode == EncodeAs::jpeg) {
     if (request.encode.contains(field)) {
       throw Error(Code::usage, "--encode {}:jpeg: '{}' is a mask, and JPEG would change its labels",
@@ -244,6 +263,11 @@ std::string_view name_of(EncodeAs encode) {
   return "keep";
 }
 
+std::string_view name_of(Depth depth) {
+  constexpr std::string_view kNames[] = {"keep", "8", "16"};
+  return kNames[static_cast<std::size_t>(depth)];
+}
+
 ResizeTo parse_resize(std::string_view text) {
   constexpr std::pair<std::string_view, Resize> kWords[] = {{"shorter=", Resize::shorter},
                                                             {"longer=", Resize::longer},
@@ -274,6 +298,18 @@ EncodeAs parse_encode(std::string_view text) {
     if (text == name_of(encode)) return encode;
   }
   throw bad_value("--encode", text, "one of keep, jpeg, png, raw");
+}
+
+Depth parse_depth(std::string_view text) {
+  for (const Depth depth : {Depth::keep, Depth::eight, Depth::sixteen}) {
+    if (text == name_of(depth)) return depth;
+  }
+  throw bad_value("--depth", text, "one of keep, 8, 16");
+}
+
+bool parse_alpha(std::string_view text) {
+  if (text == "keep" || text == "white") return text == "white";
+  throw bad_value("--alpha", text, "one of keep, white");
 }
 
 unsigned parse_quality(std::string_view text) {

@@ -17,6 +17,7 @@ struct ImageWords {
   std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {};
   std::optional<std::string> masks = {};  ///< names of fields, with commas between them
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
+  std::string depth = {}, alpha = {};  ///< "": the default, keep
 };
 
 struct ResizeTo {
@@ -36,6 +37,8 @@ struct ImageRequest {
   std::map<std::string, unsigned> quality;
   std::optional<std::vector<std::string>> masks;
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
+  Depth depth = Depth::keep;
+  bool alpha_over_white = false;
 
   [[nodiscard]] bool is_empty() const;
   /// The option that asks for it, for messages: "--resize".
@@ -57,11 +60,16 @@ struct ImageRequest {
 [[nodiscard]] std::string text_of(const ResizeTo& resize);
 [[nodiscard]] std::string text_of(const CropTo& crop);
 [[nodiscard]] std::string_view name_of(EncodeAs encode);
+/// "keep", "8", "16".
+[[nodiscard]] std::string_view name_of(Depth depth);
 
 /// And back. Errors: Code::usage, naming the option.
 [[nodiscard]] ResizeTo parse_resize(std::string_view text);
 [[nodiscard]] CropTo parse_crop(std::string_view text);
 [[nodiscard]] EncodeAs parse_encode(std::string_view text);
+[[nodiscard]] Depth parse_depth(std::string_view text);
+/// True: over white.
+[[nodiscard]] bool parse_alpha(std::string_view text);
 [[nodiscard]] unsigned parse_quality(std::string_view text);
 
 }  // namespace shale

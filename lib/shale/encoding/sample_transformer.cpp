@@ -39,6 +39,10 @@ ImageChanges changes_of(const ImagePlan& plan, const ImageInfo& info) {
   if (plan.geometry.is_cropped()) count(changes, ImageChange::cropped);
   if (plan.geometry.turn != 1) count(changes, ImageChange::rotated);
   if (plan.type != info.type) count(changes, ImageChange::converted);
+  if (plan.loses_alpha) count(changes, ImageChange::over_white);
+  if (plan.loses_depth) count(changes, ImageChange::to_eight);
+  const bool is_cmyk = info.color == "cmyk" || info.color == "ycck";
+  if (is_cmyk && !plan.keeps_pixels) count(changes, ImageChange::to_rgb);
   return changes;
 }
 
@@ -68,6 +72,14 @@ ImageFault named(ImageFault fault, const Field& field, bool is_one_of_many,
   return fault;
 }
 
+// Not a fault of the image, for which it could be left out: it is asked how they are wanted.
+Error other_depth(const ImageFault& fault, const ImageRule& rule) {
+  return Error(Code::bad_content, "the image {}", fault.text)
+      .hint(rule.encode != EncodeAs::raw ? "pass --encode png, which keeps them, or --depth 8"
+            : rule.is_mask ? "pass --depth 16 for raw values of uint16, or --encode png for masks"
+                           : "pass --depth 8 for raw pixels of uint8, or --depth 16 for uint16");
+}
+
 }  // namespace
 
 Error over_share(std::string_view what, std::uint64_t needed, std::uint64_t room,
@@ -78,8 +90,9 @@ Error over_share(std::string_view what, std::uint64_t needed, std::uint64_t room
 }
 
 std::string_view name_of(ImageChange change) {
-  constexpr std::string_view kNames[kImageChanges] = {"kept",    "resized",   "cropped",
-                                                      "rotated", "converted", "stripped"};
+  constexpr std::string_view kNames[kImageChanges] = {
+      "kept",     "resized",          "cropped",     "rotated",  "converted",
+      "stripped", "alpha-over-white", "cmyk-to-rgb", "to-8-bits"};
   return kNames[static_cast<std::size_t>(change)];
 }
 
@@ -136,6 +149,7 @@ SampleTransformer::Outcome SampleTransformer::run_image(Bytes image, std::size_t
   const ImageInfo info = probe_image(image, "");
   if (!info.fault.empty()) return {.fault = info.fault};
   const ImagePlan plan = plan_image(image, info, transform_.fields()[rule].rule);
+  if (plan.has_other_depth) throw other_depth(plan.fault, transform_.fields()[rule].rule);
   if (!plan.fault.empty()) return {.fault = plan.fault};
   Outcome outcome{.fault = {}, .changes = changes_of(plan, info)};
   if (plan.keeps_bytes) {

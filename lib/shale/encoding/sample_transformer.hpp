@@ -20,15 +20,19 @@ namespace shale {
 
 /// What was done to an image. The names appear in manifests, so they are fixed.
 enum class ImageChange {
-  kept,       ///< its bytes are untouched
-  resized,    ///< its pixels were scaled
-  cropped,    ///< some of its pixels were left out
-  rotated,    ///< its pixels were turned as EXIF says
-  converted,  ///< it is stored as another type, or as raw pixels
-  stripped,   ///< nothing but its metadata went
+  kept,        ///< its bytes are untouched
+  resized,     ///< its pixels were scaled
+  cropped,     ///< some of its pixels were left out
+  rotated,     ///< its pixels were turned as EXIF says
+  converted,   ///< it is stored as another type, or as raw pixels
+  stripped,    ///< nothing but its metadata went
+  over_white,  ///< its alpha was laid over white
+  to_rgb,      ///< CMYK became RGB
+  to_eight,    ///< of more than 8 bits a channel the upper 8 stay
 };
-inline constexpr std::size_t kImageChanges = 6;
-/// "kept", "resized", "cropped", "rotated", "converted", "stripped".
+inline constexpr std::size_t kImageChanges = 9;
+/// "kept", "resized", "cropped", "rotated", "converted", "stripped", "alpha-over-white",
+/// "cmyk-to-rgb", "to-8-bits".
 [[nodiscard]] std::string_view name_of(ImageChange change);
 /// How many images each happened to; one image may count for several.
 using ImageChanges = std::array<std::uint64_t, kImageChanges>;

@@ -16,7 +16,9 @@ constexpr std::string_view kYes = "yes", kNo = "no";
 constexpr std::string_view kResize = "resize", kOnlyLarger = "only_larger", kCrop = "crop",
                            kEncode = "encode", kQuality = "quality",
                            kApplyRotation = "apply_rotation", kStripMetadata = "strip_metadata",
-                           kMask = "mask";
+                           kMask = "mask", kDepth = "depth", kAlpha = "alpha";
+// What a set has that does not say it: those of earlier versions, and those that ask for the same.
+constexpr std::string_view kOlderDepth = "8", kOlderAlpha = "white";
 
 std::string filter_of(const ImageRule& rule) {
   if (rule.resize == Resize::none) return "none";
@@ -27,7 +29,9 @@ std::string_view yes_or_no(bool is_so) { return is_so ? kYes : kNo; }
 
 Field field_of_pixels(const Field& input, const ImageRule& rule) {
   const bool is_cropped = rule.crop_width > 0;
-  Field field{.name = input.name, .kind = Kind::tensor, .dtype = DType::parse("|u1")};
+  Field field{.name = input.name,
+              .kind = Kind::tensor,
+              .dtype = DType::parse(rule.raw_bytes > 1 ? "<u2" : "|u1")};
   field.shape = {is_cropped ? rule.crop_height : rule.height,
                  is_cropped ? rule.crop_width : rule.width};
   if (!rule.is_mask) field.shape.push_back(3);
@@ -114,6 +118,14 @@ std::string value_at(const ManifestTransform& transform, std::string_view name) 
               name);
 }
 
+std::string value_or(const ManifestTransform& transform, std::string_view name,
+                     std::string_view otherwise) {
+  const bool has_it = std::ranges::find(transform.parameters, name, [](const auto& parameter) {
+                        return std::string_view(parameter.first);
+                      }) != transform.parameters.end();
+  return has_it ? value_at(transform, name) : std::string(otherwise);
+}
+
 bool flag_at(const ManifestTransform& transform, std::string_view name) {
   return value_at(transform, name) == kYes;
 }
@@ -193,6 +205,9 @@ std::vector<ManifestTransform> Transform::recorded() const {
     add(kApplyRotation, yes_or_no(rule.apply_rotation));
     add(kStripMetadata, yes_or_no(rule.strip_metadata));
     add(kMask, yes_or_no(rule.is_mask));
+    if (rule.is_mask ? rule.depth == Depth::sixteen : rule.depth != Depth::eight)
+      add(kDepth, name_of(rule.depth));
+    if (!rule.is_mask && !rule.alpha_over_white) add(kAlpha, "keep");
     made.filter = filter_of(rule);
     made.codec = codec_versions(rule);
   }
@@ -235,14 +250,19 @@ std::optional<std::uint64_t> Transform::fixed_bytes() const {
 std::shared_ptr<const Transform> resolve_transform(const ImageRequest& request,
                                                    const SourceInfo& source,
                                                    const std::string& input,
-                                                   std::vector<std::string>& notes) {
+                                                   std::vector<std::string>& notes,
+                                                   const std::vector<std::size_t>& deep_fields) {
   std::vector<FieldTransform> fields;
   std::string masks;
   for (const std::size_t field : fields_for(request, source, input)) {
     const std::string& name = source.schema.fields[field].name;
     const bool is_label_map = is_mask(request, name);
-    const ImageRule rule = rule_for(request, name, is_label_map);
+    ImageRule rule = rule_for(request, name, is_label_map);
     if (rule.changes_nothing()) continue;
+    const bool is_deep = std::ranges::find(deep_fields, field) != deep_fields.end();
+    if (rule.encode == EncodeAs::raw &&
+        (rule.depth == Depth::sixteen || (rule.depth == Depth::keep && is_deep)))
+      rule.raw_bytes = 2;
     if (rule.encode == EncodeAs::raw && source.schema.fields[field].kind == Kind::list) {
       throw Error(Code::unsupported,
                   "--encode raw: a sample has many images in '{}', and their number differs",
@@ -275,7 +295,14 @@ ImageRequest image_request_of(const std::vector<ManifestTransform>& recorded) tr
     if (const std::string crop = value_at(transform, kCrop); crop != "none")
       request.crop.emplace(field, parse_crop(crop));
     request.encode.emplace(field, parse_encode(value_at(transform, kEncode)));
-    if (flag_at(transform, kMask)) request.masks->push_back(field);
+    const bool is_label_map = flag_at(transform, kMask);
+    if (is_label_map) request.masks->push_back(field);
+    const Depth depth =
+        parse_depth(value_or(transform, kDepth, is_label_map ? "keep" : kOlderDepth));
+    if (!is_label_map || depth == Depth::sixteen) request.depth = depth;
+    if (!is_label_map && request.encode[field] != EncodeAs::jpeg &&
+        request.encode[field] != EncodeAs::raw)
+      request.alpha_over_white |= parse_alpha(value_or(transform, kAlpha, kOlderAlpha));
     // The default may be one that has no effect, which is refused where it is asked for.
     const unsigned quality = parse_quality(value_at(transform, kQuality));
     if (quality != ImageRule{}.quality) request.quality.emplace(field, quality);
@@ -315,14 +342,20 @@ std::string text_of(const ManifestTransform& transform) {
   const bool only_strips = has(kResize, "none") && has(kCrop, "none") && has(kEncode, "keep") &&
                            has(kApplyRotation, kNo);
   const bool has_quality = !is_lossless && !only_strips;
+  const bool is_photo = has(kMask, kNo) && !only_strips;
   for (const auto& [name, value] : transform.parameters) {
-    if (value == "none" || value == kNo || (name == kEncode && value == "keep")) continue;
+    if (value == "none" || value == kNo || value == "keep") continue;
     if (name == kQuality && !has_quality) continue;
     std::string words(name);
     std::replace(words.begin(), words.end(), '_', ' ');
     text += separator + words + (value == kYes ? "" : " " + printable(value));
     separator = ", ";
   }
+  if (is_photo && value_or(transform, kDepth, "").empty())
+    text += fmt::format("{}depth {}", separator, kOlderDepth);
+  if (is_photo && !has(kEncode, "jpeg") && !has(kEncode, "raw") &&
+      value_or(transform, kAlpha, "").empty())
+    text += fmt::format("{}alpha {}", is_photo ? ", " : separator, kOlderAlpha);
   return text;
 }
 

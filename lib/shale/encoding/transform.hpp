@@ -58,13 +58,14 @@ class Transform {
 [[nodiscard]] bool is_mask(const ImageRequest& request, const std::string& field);
 
 /// Resolves a request for the image fields of a source. `image_fields`: those that are known to
-/// hold images; others may be named. `notes`: what the user should know, a sentence each. Errors:
+/// hold images; others may be named. `deep_fields`: those whose images have more than 8 bits a
+/// channel, so that raw pixels of them are uint16. `notes`: what the user should know, a sentence
+/// each. Errors:
 /// Code::usage, naming option and field, at `input`: a source without images, a field that there is
 /// not or that cannot hold images, what rule_for refuses, raw pixels of a list.
-[[nodiscard]] std::shared_ptr<const Transform> resolve_transform(const ImageRequest& request,
-                                                                 const SourceInfo& source,
-                                                                 const std::string& input,
-                                                                 std::vector<std::string>& notes);
+[[nodiscard]] std::shared_ptr<const Transform> resolve_transform(
+    const ImageRequest& request, const SourceInfo& source, const std::string& input,
+    std::vector<std::string>& notes, const std::vector<std::size_t>& deep_fields = {});
 
 /// The request that made what a manifest records, so that it can be made again. Errors:
 /// Code::damaged for values that no request has.

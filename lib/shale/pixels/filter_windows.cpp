@@ -19,7 +19,10 @@ __extension__ typedef __int128 Wide;
 
 constexpr int kPlaceBits = 20;   // of positions, in samples
 constexpr int kKernelBits = 16;  // of t
+constexpr int kValueBits = 28;   // of k(t)
 constexpr std::int64_t kOne = std::int64_t{1} << kPlaceBits;
+// Of fine windows.
+constexpr int kFinePlaceBits = 32, kFineKernelBits = 26;
 
 // 12 k(t) in [i, i + 1]: a t^3 + b t^2 + c t + d.
 struct KernelPiece {
@@ -40,15 +43,16 @@ const Kernel& kernel_of(const FilterAxis& axis) {
   return kKernels[static_cast<std::size_t>(axis.kernel)];
 }
 
-// 12 k(t) with 28 fractional bits. t^3 * a has at most 48 + 4 + 5 bits.
-std::int64_t value_at(const Kernel& kernel, std::int64_t t) {
-  constexpr int kDown = 3 * kKernelBits - 28;
-  const std::int64_t piece = t >> kKernelBits;
+// 12 k(t) with kValueBits; `t` has kBits. t^3 * a has at most three times those, and 9 more.
+template <int kBits, class Number>
+std::int64_t value_at(const Kernel& kernel, Number t) {
+  const auto piece = static_cast<std::int64_t>(t >> kBits);
   if (piece >= kernel.support) return 0;
   const auto& [a, b, c, d] = kernel.pieces[piece];
-  const std::int64_t t2 = t * t, t3 = t2 * t;
-  return (a * t3 + (b * t2 << kKernelBits) + (c * t << 2 * kKernelBits) + (d << 3 * kKernelBits)) >>
-         kDown;
+  const Number t2 = t * t, t3 = t2 * t;
+  return static_cast<std::int64_t>(
+      (a * t3 + (b * t2 << kBits) + (c * t << 2 * kBits) + (Number{d} << 3 * kBits)) >>
+      (3 * kBits - kValueBits));
 }
 
 // Samples of the source for one step of the output, at least 1, with kPlaceBits.
@@ -76,16 +80,17 @@ std::int64_t center_of(const FilterAxis& axis, std::uint32_t output) {
 
 // Rounds running sums, not single weights, so that they add up to exactly one whatever their
 // number. A partial sum is at most 1.3 times the whole: the product has less than 62 bits.
-void quantize(const std::vector<std::int64_t>& values, std::int64_t sum, std::int16_t* into) {
-  constexpr int kMore = 47;
+template <int kBits, class Weight>
+void quantize(const std::vector<std::int64_t>& values, std::int64_t sum, Weight* into) {
+  constexpr int kMore = 61 - kBits;
   constexpr std::int64_t kHalf = std::int64_t{1} << (kMore - 1);
-  const std::int64_t unit = (std::int64_t{1} << (kWeightBits + kMore)) / sum;
+  const std::int64_t unit = (std::int64_t{1} << (kBits + kMore)) / sum;
   std::int64_t running = 0, before = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     running += values[i];
     const std::int64_t here =
-        i + 1 == values.size() ? std::int64_t{1} << kWeightBits : (running * unit + kHalf) >> kMore;
-    into[i] = static_cast<std::int16_t>(here - before);
+        i + 1 == values.size() ? std::int64_t{1} << kBits : (running * unit + kHalf) >> kMore;
+    into[i] = static_cast<Weight>(here - before);
     before = here;
   }
 }
@@ -136,7 +141,7 @@ FilterWindows make_filter_windows(const FilterAxis& axis) {
       const std::int64_t distance = (x << kPlaceBits) - middle;
       const std::int64_t t =
           ((distance < 0 ? -distance : distance) * inverse) >> (kPlaceBits + 32 - kKernelBits);
-      const std::int64_t value = value_at(kernel, t);
+      const std::int64_t value = value_at<kKernelBits>(kernel, t);
       if (value == 0 && values.empty() && x < to) {
         from = x + 1;
         continue;
@@ -151,7 +156,49 @@ FilterWindows make_filter_windows(const FilterAxis& axis) {
     }
     windows.begin[output] = static_cast<std::uint32_t>(from);
     windows.count[output] = static_cast<std::uint32_t>(values.size());
-    quantize(values, sum, windows.weights.data() + output * windows.weights_each);
+    quantize<kWeightBits>(values, sum, windows.weights.data() + output * windows.weights_each);
+  }
+  return windows;
+}
+
+// The same with more bits throughout, and without what makes the plain ones fast.
+FineWindows make_fine_windows(const FilterAxis& axis) {
+  FineWindows windows;
+  windows.weights_each = static_cast<std::size_t>(window_samples(axis));
+  windows.begin.resize(axis.outputs);
+  windows.count.resize(axis.outputs);
+  windows.weights.resize(windows.weights_each * axis.outputs);
+  const auto in_samples = [&axis](std::int64_t twice) {
+    return (Wide{twice} * static_cast<Wide>(axis.ratio_num) << (kFinePlaceBits - 1)) /
+           static_cast<Wide>(axis.ratio_den);
+  };
+  constexpr Wide kWhole = Wide{1} << kFinePlaceBits;
+  const Kernel& kernel = kernel_of(axis);
+  const Wide stretch = std::max(in_samples(axis.step2 < 0 ? -axis.step2 : axis.step2), kWhole);
+  const Wide reach = stretch * kernel.support, last = Wide{axis.source_samples} - 1;
+  std::vector<std::int64_t> values;
+  for (std::uint32_t output = 0; output < axis.outputs; ++output) {
+    const Wide middle =
+        in_samples(axis.first2 + static_cast<std::int64_t>(output) * axis.step2) - kWhole / 2;
+    const Wide from = std::clamp<Wide>((middle - reach + kWhole) >> kFinePlaceBits, 0, last);
+    const Wide to = std::clamp<Wide>((middle + reach) >> kFinePlaceBits, from, last);
+    values.clear();
+    std::int64_t sum = 0;
+    for (Wide x = from; x <= to; ++x) {
+      const Wide distance = (x << kFinePlaceBits) - middle;
+      const Wide t = ((distance < 0 ? -distance : distance) << kFineKernelBits) / stretch;
+      values.push_back(value_at<kFineKernelBits>(kernel, t));
+      sum += values.back();
+    }
+    // At an unchanged size one sample is all.
+    const auto first =
+        std::find_if(values.begin(), values.end() - 1, [](auto v) { return v != 0; });
+    const Wide begin = from + (first - values.begin());
+    values.erase(values.begin(), first);
+    while (values.size() > 1 && values.back() == 0) values.pop_back();
+    windows.begin[output] = static_cast<std::uint32_t>(begin);
+    windows.count[output] = static_cast<std::uint32_t>(values.size());
+    quantize<kFineWeightBits>(values, sum, windows.weights.data() + output * windows.weights_each);
   }
   return windows;
 }

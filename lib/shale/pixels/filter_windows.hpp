@@ -33,22 +33,28 @@ struct FilterAxis {
 /// it reaches beyond an edge.
 /// All outputs have the same number of weights: some are zero, and their samples may lie beyond the
 /// source's last one.
-struct FilterWindows {
+template <class Weight>
+struct WindowsOf {
   /// A multiple of this many samples per window.
   static constexpr std::size_t kWeightGroup = 8;
 
-  std::size_t weights_each = 0;       ///< a multiple of kWeightGroup
-  std::vector<std::uint32_t> begin;   ///< first sample of each output
-  std::vector<std::uint32_t> count;   ///< samples that have a weight
-  std::vector<std::int16_t> weights;  ///< weights_each for each output
+  std::size_t weights_each = 0;      ///< a multiple of kWeightGroup
+  std::vector<std::uint32_t> begin;  ///< first sample of each output
+  std::vector<std::uint32_t> count;  ///< samples that have a weight
+  std::vector<Weight> weights;       ///< weights_each for each output
 };
+using FilterWindows = WindowsOf<std::int16_t>;
+/// For samples of 16 bits, whose lowest bit 14 bits of weight would not reach: 2^24 in sum.
+using FineWindows = WindowsOf<std::int32_t>;
 
 /// Weights have this many fractional bits.
-inline constexpr int kWeightBits = 14;
+inline constexpr int kWeightBits = 14, kFineWeightBits = 24;
 
 /// Errors: std::bad_alloc. window_bytes() says beforehand how much it takes.
 [[nodiscard]] FilterWindows make_filter_windows(const FilterAxis& axis);
-/// The most memory that the windows of an axis take, and the most samples of one window.
+[[nodiscard]] FineWindows make_fine_windows(const FilterAxis& axis);
+/// The most memory that the windows of an axis take (fine ones twice as much), and the most samples
+/// of one window.
 [[nodiscard]] std::uint64_t window_bytes(const FilterAxis& axis);
 [[nodiscard]] std::uint64_t window_samples(const FilterAxis& axis);
 

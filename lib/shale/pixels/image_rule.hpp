@@ -20,7 +20,14 @@ enum class EncodeAs {
   keep,  ///< JPEG stays JPEG, PNG stays PNG, everything else becomes PNG
   jpeg,
   png,
-  raw,  ///< the pixels themselves: (height, width, channels) u8
+  raw,  ///< the pixels themselves: (height, width, channels) u8 or u16
+};
+
+/// Bits a channel of what a change makes. The values of masks always stay.
+enum class Depth {
+  keep,     ///< as the image has: more than 8 become 16
+  eight,    ///< of more than 8 bits the upper 8
+  sixteen,  ///< fewer are scaled up
 };
 
 /// What is to be done to the images of one field: plain data, from --resize, --only-larger, --crop,
@@ -36,11 +43,17 @@ struct ImageRule {
   bool strip_metadata = false;
   /// A mask: nearest sample, never lossy, values as they are stored (palette, gray, 16 bit, 1 bit).
   bool is_mask = false;
+  Depth depth = Depth::keep;
+  /// Alpha is laid over white; else a PNG keeps it (a JPEG and raw pixels have none).
+  bool alpha_over_white = false;
+  /// Of EncodeAs::raw: what one value takes. An image of another depth is then at fault.
+  unsigned raw_bytes = 1;
 
   /// True: every image passes untouched.
   [[nodiscard]] bool changes_nothing() const {
     return resize == Resize::none && crop_width == 0 && encode == EncodeAs::keep &&
-           !apply_rotation && !strip_metadata;
+           !apply_rotation && !strip_metadata && (is_mask || depth != Depth::eight) &&
+           (is_mask || !alpha_over_white);
   }
   friend bool operator==(const ImageRule&, const ImageRule&) = default;
 };

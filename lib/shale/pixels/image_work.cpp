@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "shale/base/error.hpp"
 #include "shale/image/codecs.hpp"
 #include "shale/image/header_facts.hpp"
 #include "shale/image/image_metadata.hpp"
+#include "shale/pixels/fine_scaler.hpp"
 #include "shale/pixels/image_writers.hpp"
 #include "shale/pixels/jpeg_frame_reader.hpp"
 #include "shale/pixels/picture.hpp"
@@ -37,8 +39,15 @@ ImageType result_type(const ImageInfo& info, const ImageRule& rule) {
   return info.type == ImageType::jpeg && !rule.is_mask ? ImageType::jpeg : ImageType::png;
 }
 
+bool may_have_alpha(const ImageInfo& info) {
+  return std::ranges::find(info.odd, "alpha") != info.odd.end();
+}
+
 bool needs_encoding(const ImageInfo& info, const ImageRule& rule, const ImageGeometry& geometry) {
   if (geometry.changes_pixels() || rule.encode == EncodeAs::raw) return true;
+  if (!rule.is_mask && rule.depth == Depth::eight && info.bits > 8) return true;
+  if (!rule.is_mask && rule.depth == Depth::sixteen && info.bits <= 8) return true;
+  if (!rule.is_mask && rule.alpha_over_white && may_have_alpha(info)) return true;
   if (rule.encode == EncodeAs::jpeg) return info.type != ImageType::jpeg;
   if (rule.encode == EncodeAs::png) return info.type != ImageType::png;
   // A TIFF's metadata cannot be dropped without writing it again.
@@ -116,6 +125,40 @@ void plan_picture(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule,
   count_writer(plan, jpeg_frame(plan.geometry, rule, route), 3, metadata_bytes);
 }
 
+// Which of its values an image keeps, and whether the result can hold them.
+void plan_depth(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule) {
+  const bool has_alpha = may_have_alpha(info), is_deep = info.bits > 8;
+  const bool is_raw = rule.encode == EncodeAs::raw;
+  if (rule.is_mask) {
+    plan.has_other_depth = is_raw && is_deep && rule.raw_bytes == 1;
+  } else {
+    const bool is_wide = rule.depth == Depth::keep ? is_deep : rule.depth == Depth::sixteen;
+    plan.has_other_depth =
+        is_raw ? is_wide != (rule.raw_bytes > 1) : is_wide && plan.type == ImageType::jpeg;
+    plan.keeps_alpha = has_alpha && plan.type == ImageType::png && !rule.alpha_over_white;
+    plan.loses_alpha = has_alpha && !plan.keeps_alpha;
+    plan.loses_depth = is_deep && !is_wide;
+    if (is_wide || plan.keeps_alpha) plan.fine_bits = is_wide ? 16 : 8;
+  }
+  if (plan.has_other_depth) {
+    plan.fault = {ImageFaultCode::unsupported,
+                  fmt::format("has {} bits a channel, and {} {}", info.bits,
+                              is_raw ? "the raw pixels of this output have" : "a JPEG holds",
+                              is_raw ? rule.raw_bytes * 8 : 8)};
+  }
+}
+
+// Of what is worked on with its own values.
+void plan_fine(ImagePlan& plan, const ImageInfo& info, std::uint64_t metadata_bytes) {
+  constexpr unsigned kMostChannels = 4;
+  plan.work_bytes = picture_bytes(info) + metadata_bytes + kPngWriterBytes +
+                    fine_scaler_bytes(plan.geometry, info.width, info.height, kMostChannels);
+  const std::uint64_t row_bytes = std::uint64_t{plan.width} * kMostChannels * (plan.fine_bits / 8);
+  plan.most_output_bytes = plan.type == ImageType::png
+                               ? most_png_bytes(row_bytes, plan.height, metadata_bytes)
+                               : std::uint64_t{plan.width} * plan.height * plan.channels * 2;
+}
+
 void check_extent(ImagePlan& plan, const ImageInfo& info) {
   const std::uint64_t pixels = std::uint64_t{info.width} * info.height;
   const std::uint64_t result = std::uint64_t{plan.width} * plan.height;
@@ -141,6 +184,19 @@ void plan_strip(ImagePlan& plan, Bytes image, const ImageInfo& info) {
   plan.keeps_bytes = false;
   // A copy; an EXIF block with the orientation may be new.
   plan.work_bytes = plan.most_output_bytes = image.size() + 256;
+}
+
+// Gray is repeated.
+std::uint64_t write_raw(const Picture& picture, std::byte* into) {
+  const std::size_t sample = picture.sample_bytes(), step = picture.channels == 1 ? 0 : sample;
+  const std::byte* from = reinterpret_cast<const std::byte*>(picture.samples.data());
+  std::byte* const begin = into;
+  for (std::uint64_t i = 0; i < std::uint64_t{picture.width} * picture.height; ++i) {
+    for (std::size_t c = 0; c < kRawChannels; ++c, into += sample)
+      std::memcpy(into, from + c * step, sample);
+    from += picture.pixel_bytes();
+  }
+  return static_cast<std::uint64_t>(into - begin);
 }
 
 void write_raw(const ScaledFrame& frame, std::byte* into) {
@@ -182,20 +238,45 @@ void pick_pixels(const Picture& from, const ImageGeometry& geometry, const Image
   }
 }
 
+// The values of a mask that is stored with alpha, or as RGB, where these say nothing more: all is
+// opaque and gray.
+std::optional<Picture> gray_values(const Picture& from) {
+  Picture gray = blank_picture(from.width, from.height, 1, from.bits);
+  const std::size_t sample = from.sample_bytes(), pixel = from.pixel_bytes();
+  const std::size_t colors = from.photo_channels();
+  const std::uint8_t* at = from.samples.data();
+  for (std::size_t i = 0; i < gray.samples.size(); i += sample, at += pixel) {
+    for (std::size_t c = 1; c < colors; ++c) {
+      if (std::memcmp(at, at + c * sample, sample) != 0) return std::nullopt;
+    }
+    const std::uint8_t* const end = at + pixel;
+    if (from.channels > colors &&
+        std::any_of(at + colors * sample, end, [](unsigned byte) { return byte != 0xFF; })) {
+      return std::nullopt;
+    }
+    std::memcpy(gray.samples.data() + i, at, sample);
+  }
+  return gray;
+}
+
 // A mask becomes its nearest samples, their values as the file stores them: a PNG of the mask's own
-// bits, palette and channels, or, `raw`, one byte per pixel (a gray level, a color's number in the
-// palette, 0 and 1 of a bilevel image).
-ImageResult work_on_mask(Bytes image, const ImageInfo& info, const ImageGeometry& geometry,
-                         bool raw, const ImageMetadata& metadata, std::uint64_t limit_bytes,
-                         std::vector<std::byte>& into) {
-  const DecodedPicture decoded = decode_picture(image, info, true, limit_bytes);
+// bits, palette and channels, or, `raw`, one or two bytes per pixel (a gray level, a color's number
+// in the palette, 0 and 1 of a bilevel image).
+ImageResult work_on_mask(Bytes image, const ImageInfo& info, const ImagePlan& plan,
+                         const ImageRule& rule, std::vector<std::byte>& into) {
+  const ImageGeometry& geometry = plan.geometry;
+  const bool raw = rule.encode == EncodeAs::raw;
+  DecodedPicture decoded = decode_picture(image, info, true, plan.work_bytes);
   if (!decoded.fault.empty()) return {.fault = decoded.fault, .bytes = 0};
-  const Picture& from = decoded.picture;
-  if (raw && (from.channels != 1 || from.bits > 8)) {
-    return {.fault = unsupported("raw values of a mask are one byte per pixel, this one has {} "
-                                 "channels of {} bits",
-                                 from.channels, from.bits),
-            .bytes = 0};
+  Picture& from = decoded.picture;
+  if (raw && from.channels != 1) {
+    std::optional<Picture> gray = gray_values(from);
+    if (!gray) {
+      return {.fault = unsupported("raw values of a mask are one per pixel, this one has {}",
+                                   from.channels <= 2 ? "alpha" : "colors"),
+              .bytes = 0};
+    }
+    from = *std::move(gray);
   }
   Picture result = blank_picture(geometry.width, geometry.height, from.channels, from.bits);
   result.top_level = from.top_level;
@@ -204,16 +285,42 @@ ImageResult work_on_mask(Bytes image, const ImageInfo& info, const ImageGeometry
   result.palette_alpha = from.palette_alpha;
   result.transparent = from.transparent;
   pick_pixels(from, geometry, info, result);
-  if (!raw) return {.fault = {}, .bytes = write_png(result, metadata, into)};
-  std::memcpy(into.data(), result.samples.data(), result.samples.size());
-  return {.fault = {}, .bytes = result.samples.size()};
+  if (!raw) {
+    const ImageMetadata metadata = carried_metadata(image, info, rule, geometry, 3);
+    return {.fault = {}, .bytes = write_png(result, metadata, into)};
+  }
+  // One byte in the memory of two: little-endian.
+  const std::size_t sample = result.sample_bytes(), pixels = result.samples.size() / sample;
+  if (sample < rule.raw_bytes) std::fill_n(into.begin(), pixels * rule.raw_bytes, std::byte{0});
+  const std::uint8_t* from_sample = result.samples.data();
+  for (std::size_t i = 0; i < pixels; ++i, from_sample += sample)
+    std::memcpy(into.data() + i * rule.raw_bytes, from_sample, sample);
+  return {.fault = {}, .bytes = pixels * rule.raw_bytes};
 }
 
 std::uint64_t mask_bytes(const ImageInfo& info, const ImageGeometry& geometry) {
   const std::uint64_t result =
       std::uint64_t{geometry.width} * geometry.height * kMostMaskPixelBytes;
   const std::uint64_t places = std::uint64_t{geometry.width} + geometry.height;
-  return picture_bytes(info) + result + places * sizeof(std::uint32_t);
+  // `result` twice: the values of a mask that has alpha are taken out of it.
+  return picture_bytes(info) + 2 * result + places * sizeof(std::uint32_t);
+}
+
+// With its own values: of 16 bits, or with alpha.
+ImageResult work_finely(Bytes image, const ImageInfo& info, const ImagePlan& plan,
+                        const ImageRule& rule, std::vector<std::byte>& into) {
+  DecodedPicture decoded = decode_picture(image, info, true, plan.work_bytes);
+  // What has its alpha in a way of its own is taken as libtiff shows it.
+  if (decoded.fault.code == ImageFaultCode::unsupported && info.bits <= 8)
+    decoded = decode_picture(image, info, false, plan.work_bytes);
+  if (!decoded.fault.empty()) return {.fault = decoded.fault, .bytes = 0};
+  const FineShape shape{.colors = decoded.picture.photo_channels(),
+                        .has_alpha = plan.keeps_alpha && has_alpha(decoded.picture),
+                        .bits = plan.fine_bits};
+  const Picture result = scale_finely(decoded.picture, plan.geometry, shape);
+  if (plan.type != ImageType::png) return {.fault = {}, .bytes = write_raw(result, into.data())};
+  const ImageMetadata metadata = carried_metadata(image, info, rule, plan.geometry, shape.colors);
+  return {.fault = {}, .bytes = write_png(result, metadata, into)};
 }
 
 FrameOrFault frame_of_picture(Bytes image, const ImageInfo& info, const ImagePlan& plan,
@@ -259,14 +366,18 @@ ImagePlan plan_image(Bytes image, const ImageInfo& info, const ImageRule& rule,
   plan.type = result_type(info, rule);
   if (rule.encode == EncodeAs::raw) plan.channels = rule.is_mask ? 1 : kRawChannels;
   check_extent(plan, info);
+  if (plan.fault.empty()) plan_depth(plan, info, rule);
   if (!plan.fault.empty()) return plan;
   const std::uint64_t metadata_bytes =
       rule.encode == EncodeAs::raw ? 0 : read_metadata(image, info.type).size() + 64;
   if (rule.is_mask) {
     plan.work_bytes = mask_bytes(info, plan.geometry) + metadata_bytes + kPngWriterBytes;
-    plan.most_output_bytes = plan.channels == 1 ? std::uint64_t{plan.width} * plan.height
-                                                : most_png_bytes(std::uint64_t{plan.width} * 8,
-                                                                 plan.height, metadata_bytes);
+    plan.most_output_bytes =
+        plan.channels == 1
+            ? std::uint64_t{plan.width} * plan.height * rule.raw_bytes
+            : most_png_bytes(std::uint64_t{plan.width} * 8, plan.height, metadata_bytes);
+  } else if (plan.fine_bits != 0) {
+    plan_fine(plan, info, metadata_bytes);
   } else if (info.type == ImageType::jpeg) {
     plan_jpeg(plan, image, rule, metadata_bytes);
   } else {
@@ -297,11 +408,8 @@ ImageResult ImageWorker::run(Bytes image, const ImageInfo& info, const ImagePlan
     return {.fault = {}, .bytes = image.size()};
   }
   if (plan.keeps_pixels) return {.fault = {}, .bytes = strip_metadata(image, info, into)};
-  if (rule_.is_mask) {
-    const ImageMetadata metadata = carried_metadata(image, info, rule_, plan.geometry, 3);
-    return work_on_mask(image, info, plan.geometry, rule_.encode == EncodeAs::raw, metadata,
-                        plan.work_bytes, into);
-  }
+  if (rule_.is_mask) return work_on_mask(image, info, plan, rule_, into);
+  if (plan.fine_bits != 0) return work_finely(image, info, plan, rule_, into);
   FrameOrFault read = read_frame(image, info, plan, level_);
   if (!read.fault.empty()) return {.fault = std::move(read.fault), .bytes = 0};
   ScaledFrame& frame = read.frame;

@@ -20,8 +20,15 @@ struct ImagePlan {
   std::uint32_t width = 0, height = 0;  ///< of the result, as it is stored
   ImageType type = ImageType::unknown;  ///< of the result; raw: ImageType::unknown
   unsigned channels = 0;                ///< raw: 3, of a mask 1; else 0
-  std::uint64_t work_bytes = 0;         ///< memory that ImageWorker::run takes at most
-  std::uint64_t most_output_bytes = 0;  ///< how large its result may be at most
+  /// The fault is that its values have other bits than the result: no damage, but a question that
+  /// an option answers.
+  bool has_other_depth = false;
+  /// Its own values are worked on (fine_scaler.hpp): `fine_bits` of them each, else 0.
+  unsigned fine_bits = 0;
+  bool keeps_alpha = false;
+  bool loses_alpha = false, loses_depth = false;  ///< in what is made of it
+  std::uint64_t work_bytes = 0;                   ///< memory that ImageWorker::run takes at most
+  std::uint64_t most_output_bytes = 0;            ///< how large its result may be at most
   ImageGeometry geometry;
   JpegRoute route;  ///< of a JPEG that is decoded
 };

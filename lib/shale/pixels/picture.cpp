@@ -23,11 +23,16 @@ unsigned sample_at(const Picture& picture, const std::uint8_t* row, std::size_t 
   return row[2 * i] | static_cast<unsigned>(row[2 * i + 1]) << 8;
 }
 
+// A sample of 8 or 16 bits of one whose full intensity is `top`.
+unsigned in_bits(unsigned sample, std::uint32_t top, unsigned bits) {
+  if (top == (1U << bits) - 1) return sample;
+  if (bits == 8 && top == 65535) return sample >> 8;
+  const std::uint64_t most = (1U << bits) - 1;
+  return static_cast<unsigned>((std::min(sample, top) * most + top / 2) / top);
+}
+
 std::uint8_t to_byte(const Picture& picture, unsigned sample) {
-  const std::uint32_t top = picture.top_level;
-  if (top == 255) return static_cast<std::uint8_t>(sample);
-  if (top == 65535) return static_cast<std::uint8_t>(sample >> 8);
-  return static_cast<std::uint8_t>((std::min(sample, top) * 255U + top / 2) / top);
+  return static_cast<std::uint8_t>(in_bits(sample, picture.top_level, 8));
 }
 
 void palette_row(const Picture& picture, const std::uint8_t* row, std::uint8_t* into,
@@ -86,6 +91,40 @@ void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into, Alph
     for (std::size_t c = 0; c < colors; ++c) {
       into[x * colors + c] = over_white(to_byte(picture, sample_at(picture, row, at + c)), alpha);
     }
+  }
+}
+
+bool has_alpha(const Picture& picture) {
+  return !picture.palette_alpha.empty() || picture.transparent ||
+         (!picture.has_palette && picture.channels % 2 == 0);
+}
+
+void fine_row(const Picture& picture, std::uint64_t y, const FineShape& shape,
+              std::uint16_t* into) {
+  const std::uint8_t* const row = picture.row(y);
+  const std::size_t channels = picture.channels, colors = shape.colors;
+  const unsigned top = shape.top_level();
+  const std::uint32_t top_of_samples = picture.has_palette ? 255 : picture.top_level;
+  const auto level = [&](unsigned sample) { return in_bits(sample, top_of_samples, shape.bits); };
+  for (std::size_t x = 0; x < picture.width; ++x) {
+    std::array<unsigned, 3> color{};
+    unsigned alpha = top;
+    if (picture.has_palette) {
+      const std::size_t i = row[x];
+      for (std::size_t c = 0; c < colors && i < picture.palette.size(); ++c)
+        color[c] = level(picture.palette[i][c]);
+      if (i < picture.palette_alpha.size()) alpha = level(picture.palette_alpha[i]);
+    } else {
+      for (std::size_t c = 0; c < colors; ++c)
+        color[c] = level(sample_at(picture, row, x * channels + c));
+      if (channels > colors) alpha = level(sample_at(picture, row, x * channels + channels - 1));
+      if (is_transparent(picture, row, x)) alpha = 0;
+    }
+    for (std::size_t c = 0; c < colors; ++c, ++into) {
+      *into = static_cast<std::uint16_t>(
+          shape.has_alpha ? color[c] : (color[c] * alpha + top / 2) / top + top - alpha);
+    }
+    if (shape.has_alpha) *into++ = static_cast<std::uint16_t>(alpha);
   }
 }
 

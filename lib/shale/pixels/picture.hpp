@@ -49,6 +49,22 @@ enum class AlphaRule { over_white, dropped };
 void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into,
                AlphaRule rule = AlphaRule::over_white);
 
+/// What a picture's own values become: 8 or 16 bits, with alpha or over white.
+struct FineShape {
+  unsigned colors = 3;  ///< 1 or 3: photo_channels()
+  bool has_alpha = false;
+  unsigned bits = 16;  ///< 8 or 16
+  [[nodiscard]] unsigned channels() const { return colors + (has_alpha ? 1 : 0); }
+  [[nodiscard]] unsigned top_level() const { return (1U << bits) - 1; }
+};
+
+/// True if a pixel of `picture` may be less than opaque.
+[[nodiscard]] bool has_alpha(const Picture& picture);
+
+/// Row `y` in that shape: shape.channels() a pixel. Levels are scaled to all of the bits; from 16
+/// bits to 8 as photo_row() does it.
+void fine_row(const Picture& picture, std::uint64_t y, const FineShape& shape, std::uint16_t* into);
+
 /// What a decoder made of a file. No picture: `fault` says why.
 struct DecodedPicture {
   Picture picture;

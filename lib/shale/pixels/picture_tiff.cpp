@@ -1,6 +1,7 @@
 //  Gray, palette and RGB of 1 to 16 bits are read as they are stored (strips row by row, or tiles).
-//  What is rarer (planes, alpha, CMYK, YCbCr, Lab ...) becomes 8-bit RGB by libtiff's own
-//  conversion, but not for a mask, which wants its values.
+//  So are, where the values are wanted (exact), planes and colors that are multiplied with alpha.
+//  What is rarer (CMYK, YCbCr, Lab ..., otherwise those too) becomes 8-bit RGB by libtiff's own
+//  conversion, but not where the values are wanted.
 
 #include <algorithm>
 #include <array>
@@ -83,19 +84,21 @@ struct TiffShape {
   std::uint32_t width = 0, height = 0;
   std::uint16_t bits = 1, samples = 1, photometric = PHOTOMETRIC_MINISBLACK;
   std::uint16_t planes = PLANARCONFIG_CONTIG, format = SAMPLEFORMAT_UINT;
-  bool has_plain_alpha = false;  // one extra sample, colors are not multiplied with it
+  bool has_plain_alpha = false;   // one extra sample, colors are not multiplied with it
+  bool has_scaled_alpha = false;  // one extra sample, and they are
   [[nodiscard]] bool is_gray() const {
     return photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
   }
   // True if the samples are read as they are.
-  [[nodiscard]] bool is_plain() const {
+  [[nodiscard]] bool is_plain(bool exact) const {
     const bool is_number = format == SAMPLEFORMAT_UINT || format == SAMPLEFORMAT_VOID;
     const bool is_depth = bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16;
     if (!is_number || !is_depth) return false;
     if (samples == 1) return is_gray() || (photometric == PHOTOMETRIC_PALETTE && bits <= 8);
-    if (bits < 8 || planes != PLANARCONFIG_CONTIG) return false;
-    if (photometric == PHOTOMETRIC_MINISBLACK) return samples == 2 && has_plain_alpha;
-    return photometric == PHOTOMETRIC_RGB && (samples == 3 || (samples == 4 && has_plain_alpha));
+    if (bits < 8 || (planes != PLANARCONFIG_CONTIG && !exact)) return false;
+    const bool has_alpha = has_plain_alpha || (has_scaled_alpha && exact);
+    if (photometric == PHOTOMETRIC_MINISBLACK) return samples == 2 && has_alpha;
+    return photometric == PHOTOMETRIC_RGB && (samples == 3 || (samples == 4 && has_alpha));
   }
 };
 
@@ -111,6 +114,7 @@ TiffShape shape_of_tiff(TIFF* tiff) {
   std::uint16_t extra = 0, *kinds = nullptr;
   TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extra, &kinds);
   shape.has_plain_alpha = extra == 1 && kinds != nullptr && kinds[0] == EXTRASAMPLE_UNASSALPHA;
+  shape.has_scaled_alpha = extra == 1 && kinds != nullptr && kinds[0] == EXTRASAMPLE_ASSOCALPHA;
   return shape;
 }
 
@@ -132,22 +136,54 @@ void unpack_samples(const TiffShape& shape, const std::uint8_t* packed, std::uin
   for (std::uint64_t i = 0; i < bytes; ++i) into[i] ^= flip;
 }
 
-bool read_strips(TIFF* tiff, const TiffShape& shape, Picture& picture) {
+// The picture's samples, or a plane of them.
+struct TiffPlane {
+  std::uint16_t number = 0, of = 1;
+};
+
+// `count` pixels of a plane, or of all that there is, into the pixels at `into`.
+void take_samples(const TiffShape& shape, const TiffPlane& plane, const std::uint8_t* packed,
+                  std::uint64_t count, std::uint8_t* into) {
+  if (plane.of == 1) return unpack_samples(shape, packed, count, into);
+  const std::size_t sample = shape.bits / 8U;
+  for (std::uint64_t i = 0; i < count; ++i)
+    std::memcpy(into + (i * plane.of + plane.number) * sample, packed + i * sample, sample);
+}
+
+// Colors as they were before they were multiplied with alpha, as far as that is known.
+template <class Sample>
+void divide_by_alpha(Picture& picture) {
+  const std::size_t channels = picture.channels, values = picture.samples.size() / sizeof(Sample);
+  const std::uint64_t top = picture.top_level;
+  std::array<Sample, 4> pixel{};
+  for (std::size_t i = 0; i < values; i += channels) {
+    std::uint8_t* const at = picture.samples.data() + i * sizeof(Sample);
+    std::memcpy(pixel.data(), at, channels * sizeof(Sample));
+    const std::uint64_t alpha = pixel[channels - 1];
+    for (std::size_t c = 0; c + 1 < channels && alpha != 0; ++c)
+      pixel[c] = static_cast<Sample>(std::min(top, (pixel[c] * top + alpha / 2) / alpha));
+    std::memcpy(at, pixel.data(), channels * sizeof(Sample));
+  }
+}
+
+bool read_strips(TIFF* tiff, const TiffShape& shape, const TiffPlane& plane, Picture& picture) {
   const tmsize_t row_bytes = TIFFScanlineSize(tiff);
-  const std::uint64_t needed = (picture.width * std::uint64_t{shape.bits} * shape.samples + 7) / 8;
+  const std::uint64_t samples = shape.samples / plane.of;
+  const std::uint64_t needed = (picture.width * shape.bits * samples + 7) / 8;
   if (row_bytes <= 0 || static_cast<std::uint64_t>(row_bytes) < needed ||
       static_cast<std::uint64_t>(row_bytes) > needed + 64) {
     return false;
   }
   std::vector<std::uint8_t> packed(static_cast<std::size_t>(row_bytes));
   for (std::uint32_t y = 0; y < picture.height; ++y) {
-    if (TIFFReadScanline(tiff, packed.data(), y, 0) < 0) return false;
-    unpack_samples(shape, packed.data(), picture.width, picture.row(y));
+    if (TIFFReadScanline(tiff, packed.data(), y, plane.number) < 0) return false;
+    take_samples(shape, plane, packed.data(), picture.width, picture.row(y));
   }
   return true;
 }
 
-bool read_tiles(TIFF* tiff, const TiffShape& shape, Picture& picture, std::uint64_t limit_bytes) {
+bool read_tiles(TIFF* tiff, const TiffShape& shape, const TiffPlane& plane, Picture& picture,
+                std::uint64_t limit_bytes) {
   std::uint32_t width = 0, height = 0;
   TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &width);
   TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height);
@@ -156,20 +192,20 @@ bool read_tiles(TIFF* tiff, const TiffShape& shape, Picture& picture, std::uint6
       static_cast<std::uint64_t>(size) > limit_bytes ||
       static_cast<std::uint64_t>(row_size) * height > static_cast<std::uint64_t>(size) ||
       static_cast<std::uint64_t>(row_size) * 8 <
-          std::uint64_t{width} * shape.bits * shape.samples) {
+          std::uint64_t{width} * shape.bits * (shape.samples / plane.of)) {
     return false;
   }
   std::vector<std::uint8_t> tile(static_cast<std::size_t>(size));
   for (std::uint64_t top = 0; top < picture.height; top += height) {
     for (std::uint64_t left = 0; left < picture.width; left += width) {
       const tmsize_t read = TIFFReadTile(tiff, tile.data(), static_cast<std::uint32_t>(left),
-                                         static_cast<std::uint32_t>(top), 0, 0);
+                                         static_cast<std::uint32_t>(top), 0, plane.number);
       if (read < 0) return false;
       const std::uint64_t rows = std::min<std::uint64_t>(height, picture.height - top);
       const std::uint64_t count = std::min<std::uint64_t>(width, picture.width - left);
       for (std::uint64_t y = 0; y < rows; ++y) {
-        unpack_samples(shape, tile.data() + y * static_cast<std::uint64_t>(row_size), count,
-                       picture.row(top + y) + left * picture.pixel_bytes());
+        take_samples(shape, plane, tile.data() + y * static_cast<std::uint64_t>(row_size), count,
+                     picture.row(top + y) + left * picture.pixel_bytes());
       }
     }
   }
@@ -223,18 +259,26 @@ DecodedPicture decode_tiff(Bytes bytes, const ImageInfo& info, bool exact,
   if (shape.width != info.width || shape.height != info.height) {
     return {.picture = {}, .fault = damaged("TIFF whose directory names two sizes")};
   }
-  if (!shape.is_plain()) {
+  if (!shape.is_plain(exact)) {
     if (!exact) return read_converted(reader, info);
     return {.picture = {},
-            .fault = unsupported("TIFF of {} samples of {} bits, photometric {}, as a mask",
+            .fault = unsupported("TIFF of {} samples of {} bits, photometric {}, by its values",
                                  shape.samples, shape.bits, shape.photometric)};
   }
   Picture picture = blank_picture(info.width, info.height, shape.samples, shape.bits);
   if (shape.photometric == PHOTOMETRIC_PALETTE) take_colormap(reader.tiff, shape, picture);
-  const bool is_whole = TIFFIsTiled(reader.tiff) != 0
-                            ? read_tiles(reader.tiff, shape, picture, limit_bytes)
-                            : read_strips(reader.tiff, shape, picture);
-  if (!is_whole) return reader.fault();
+  TiffPlane plane;
+  if (shape.planes != PLANARCONFIG_CONTIG) plane.of = shape.samples;
+  for (; plane.number < plane.of; ++plane.number) {
+    const bool is_whole = TIFFIsTiled(reader.tiff) != 0
+                              ? read_tiles(reader.tiff, shape, plane, picture, limit_bytes)
+                              : read_strips(reader.tiff, shape, plane, picture);
+    if (!is_whole) return reader.fault();
+  }
+  if (shape.has_scaled_alpha && picture.channels % 2 == 0) {
+    shape.bits > 8 ? divide_by_alpha<std::uint16_t>(picture)
+                   : divide_by_alpha<std::uint8_t>(picture);
+  }
   return {.picture = std::move(picture), .fault = {}};
 }
 

@@ -161,7 +161,9 @@ Thumbnail make_thumbnail(Bytes image, const ImageInfo& info, std::uint32_t side,
                        .encode = EncodeAs::jpeg,
                        .quality = kQuality,
                        .apply_rotation = applies_rotation,
-                       .strip_metadata = true};
+                       .strip_metadata = true,
+                       .depth = Depth::eight,
+                       .alpha_over_white = true};
   WorkedImage worked = work_on(image, info, rule, work);
   Thumbnail thumbnail;
   if (!worked.fault.empty()) {

@@ -59,18 +59,32 @@ class TransformedSource final : public SourceOver {
 };
 
 // Of its largest sample, so that it depends on nothing but the input; of the others it is then
-// checked as they come.
-bool is_image_in_largest(const SourceInfo& info, std::size_t field) {
+// checked as they come. The directory of a TIFF is anywhere in it.
+ImageInfo image_in_largest(const SourceInfo& info, std::size_t field) {
   constexpr std::uint64_t kHeadBytes = 4096;
-  if (!info.largest) return false;
+  if (!info.largest) return {};
   const auto file = std::ranges::find(info.largest->files, field, &PendingFile::field);
-  if (file == info.largest->files.end()) return false;
-  std::vector<std::byte> head(std::min(file->bytes, kHeadBytes));
+  if (file == info.largest->files.end()) return {};
   std::optional<InputFile> own;
   if (!info.largest->archive) own.emplace(file->path);
   const InputFile& from = own ? *own : info.largest->archive->file();
-  head.resize(from.read_some(file->offset, head));
-  return probe_image(head, "").type != ImageType::unknown;
+  const auto probed = [&](std::uint64_t bytes) {
+    std::vector<std::byte> head(std::min(file->bytes, bytes));
+    head.resize(from.read_some(file->offset, head));
+    return probe_image(head, "");
+  };
+  ImageInfo image = probed(kHeadBytes);
+  return image.type == ImageType::tiff ? probed(file->bytes) : image;
+}
+
+std::vector<std::size_t> deep_fields(const SourceInfo& info, const ImageRequest& request) {
+  const bool is_raw = std::ranges::any_of(
+      request.encode, [](const auto& entry) { return entry.second == EncodeAs::raw; });
+  std::vector<std::size_t> fields;
+  for (std::size_t i = 0; is_raw && i < info.schema.fields.size(); ++i) {
+    if (image_in_largest(info, i).bits > 8) fields.push_back(i);
+  }
+  return fields;
 }
 
 // What the source says, and the files beside images that are masks by name and content. Of images
@@ -88,7 +102,7 @@ SourceInfo info_with_masks(const SourceInfo& info, const ImageRequest& request) 
     const Field& field = info.schema.fields[i];
     const bool is_known = std::ranges::find(known, i) != known.end();
     if (is_known || field.kind != Kind::bytes || !is_mask(request, field.name)) continue;
-    if (is_image_in_largest(info, i)) known.push_back(i);
+    if (image_in_largest(info, i).type != ImageType::unknown) known.push_back(i);
   }
   return with_masks;
 }
@@ -98,7 +112,8 @@ SourceInfo info_with_masks(const SourceInfo& info, const ImageRequest& request) 
 std::shared_ptr<const Transform> transform_for(const SourceInfo& info, const ImageRequest& request,
                                                const std::string& input,
                                                std::vector<std::string>& notes) {
-  return resolve_transform(request, info_with_masks(info, request), input, notes);
+  return resolve_transform(request, info_with_masks(info, request), input, notes,
+                           deep_fields(info, request));
 }
 
 std::unique_ptr<Source> make_transformed_source(std::unique_ptr<Source> source,
