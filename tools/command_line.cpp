@@ -230,7 +230,8 @@ void read_label_columns(const CommandLine& line, const std::string& labels, std:
                         std::string& key) {
   for (const char* option : {"label-column", "key-column"}) {
     if (labels.empty() && line.has(option))
-      throw Error(Code::usage, "--{} needs --labels, the file that has the column", option);
+      throw Error(Code::usage, "--{} needs --labels, the file that has the column", option)
+          .hint("leave it out, or pass --labels FILE");
   }
   if (line.has("label-column")) label = line.text("label-column");
   if (line.has("key-column")) key = line.text("key-column");

@@ -76,7 +76,9 @@ ConvertRequest output_request_of(const CommandLine& line) {
 void read_part_options(const CommandLine& line, ConvertRequest& request) {
   const std::optional<std::uint64_t> offset = line.count("part-offset");
   if (line.has("part")) return choose_part(request, parse_part(line.text("part"), offset));
-  if (offset) throw Error(Code::usage, "--part-offset has no effect without --part");
+  if (!offset) return;
+  throw Error(Code::usage, "--part-offset has no effect without --part")
+      .hint("leave it out, or pass --part slurm/N");
 }
 
 OnError on_error_option(const CommandLine& line) {

@@ -11,6 +11,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/format/layout.hpp"
 #include "shale/image/rgb.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
@@ -254,7 +255,7 @@ ShardLayout image_file_layout(std::string_view layout, const Schema& schema) {
   if (schema.fields.size() != 2 || !has(Kind::bytes) || !has(Kind::integer)) {
     throw Error(Code::unsupported, "an HDF5 file of layout {} has images and integer labels alone",
                 layout)
-        .hint("choose a field of bytes and one of integers with --fields, or leave --layout out");
+        .hint(kTwoFieldsHint);
   }
   ShardLayout made;
   made.file_suffixes = {".h5"};

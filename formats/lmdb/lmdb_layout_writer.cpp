@@ -472,8 +472,7 @@ void check_fits_layout(std::string_view layout, const Schema& schema) {
   const bool is_list = wanted == Kind::list;
   throw Error(Code::unsupported, "layout {} holds {} and an integer label, and no other field",
               layout, is_list ? "a list of frames" : "an image")
-      .hint(is_list ? "convert a folder of frames with --group frames"
-                    : "choose two such fields with --fields");
+      .hint(is_list ? "convert a folder of frames with --group frames" : kTwoFieldsHint);
 }
 
 Record encode_layout_value(std::string_view layout, const Sample& sample, const Schema& schema) {

@@ -37,7 +37,7 @@ constexpr std::uint64_t kMostTextBytes = 4096;
 // Maps are compared name by name: this bounds what hostile ones can cost.
 constexpr std::size_t kMostFields = 1024;
 constexpr std::string_view kPlainHint =
-    "index it without --parse msgpack: each value is then one field of bytes, 'value'";
+    "pass --parse plain: each value is then one field of bytes, 'value'";
 
 // What a field is, in words: "a tensor float32 (2,)".
 std::string type_text(const Field& field) {
@@ -322,7 +322,7 @@ class LayoutSurvey {
       throw lmdb::not_of_layout(layout_, error.message())
           .at(file_.path(), error.offset())
           .for_sample(key, samples_)
-          .hint("--parse plain reads each value as one field of bytes");
+          .hint(kPlainHint);
     }
     ++samples_;
   }
@@ -396,18 +396,27 @@ std::string note_of_unknown(const std::vector<std::string_view>& keys) {
                      keys.size() == 1 ? "this entry" : "these entries");
 }
 
-// Of the first entry.
-bool has_pickles(const InputFile& file) try {
-  const auto map = open_lmdb_map(file);
-  const auto cursor = map->cursor();
-  if (!cursor->first()) return false;
-  const std::optional<KeyMapEntry> entry = cursor->current();
-  WindowReader window(file, 4096);
-  return entry && !entry->is_database &&
-         lmdb::looks_pickled(window.views(), entry->value_offset, entry->value_bytes);
-} catch (const Error& error) {
-  if (!is_about_bytes(error)) throw;
-  return false;
+// Of a file whose first value is a pickle; else empty.
+std::string note_of_pickles(const InputFile& file) {
+  std::string note;
+  try {
+    const auto map = open_lmdb_map(file);
+    const auto cursor = map->cursor();
+    if (!cursor->first()) return {};
+    const std::optional<KeyMapEntry> entry = cursor->current();
+    WindowReader window(file, 4096);
+    if (!entry || entry->is_database ||
+        !lmdb::looks_pickled(window.views(), entry->value_offset, entry->value_bytes))
+      return {};
+    note = "read as plain entries; the values are pickles, whose fields cannot be read: ";
+    (void)lmdb::facts_of(Dialect::pickle)
+        .parse({window.views(), entry->value_offset, entry->value_bytes, file.path()});
+    return "read as plain entries; the first value is a pickle, which --parse pickle reads as "
+           "fields";
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return note.empty() ? note : note + error.message();
+  }
 }
 
 // What came of comparing a file with all layouts.
@@ -451,11 +460,9 @@ LayoutSearch find_layout(const InputFile& file, const WalkProgress& progress) {
   if (search.survey) return search;
   search.notes = notes_of(near_misses);
   if (!is_described) search.notes.push_back(note_of_unknown(*keys));
-  if (search.notes.empty() && has_pickles(file)) {
-    search.notes.emplace_back(
-        "read as plain entries; the values are pickles, which --parse pickle reads if they hold "
-        "plain data");
-  }
+  if (!search.notes.empty()) return search;
+  if (std::string note = note_of_pickles(file); !note.empty())
+    search.notes.push_back(std::move(note));
   return search;
 }
 

@@ -384,7 +384,9 @@ ArrayFiles open_arrays(const std::string& path) {
   if (found.arrays.empty()) {
     throw Error(Code::unsupported, "archive of {} members holds no .npy file",
                 found.left_out.size())
-        .at(path);
+        .at(path)
+        .hint(fmt::format("unpack it, and convert the folder: unzip '{}' -d FOLDER",
+                          printable(path)));
   }
   return found;
 }

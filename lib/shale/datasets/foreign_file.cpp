@@ -31,6 +31,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024, kDigestBytes = 4 << 20;
 
+}  // namespace
+
 // A few entries tell: a folder may have millions.
 bool has_shards(const std::string& folder) {
   constexpr int kMostLookedAt = 1000;
@@ -46,6 +48,8 @@ bool has_shards(const std::string& folder) {
   }
   return is_found;
 }
+
+namespace {
 
 std::uint64_t mtime_ns_of(const InputFile& file) {
   struct stat status {};
@@ -445,6 +449,12 @@ Error unrecognized(const std::string& path) {
                  "is an archive of arrays: shale converts it, but reads no samples in place")
         .at(path)
         .hint(fmt::format("run 'shale convert {} OUT --to npy' (or hdf5, lmdb, record)",
+                          printable(path)));
+  }
+  if (path.ends_with(".zip")) {
+    return Error(Code::unsupported, "is a ZIP archive, of which shale reads only arrays (.npz)")
+        .at(path)
+        .hint(fmt::format("unpack it, and convert the folder: unzip '{}' -d FOLDER",
                           printable(path)));
   }
   return Error(Code::unsupported,

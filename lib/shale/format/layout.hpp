@@ -22,6 +22,11 @@ struct ReaderLists {
   bool wants_each_class = true;  ///< in both parts
 };
 
+/// For a layout of an image and a label, where an input has not just these.
+inline constexpr std::string_view kTwoFieldsHint =
+    "for a folder pass --pairs off, which leaves out the files beside its images; for a dataset or "
+    "arrays name the two with --fields; no other input can have this layout";
+
 /// A way of a format to write for readers of other programs, or for one of its own conventions: a
 /// row of Format::layouts. Nothing but the format and this row knows it by name.
 struct Layout {

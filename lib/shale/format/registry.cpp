@@ -44,7 +44,8 @@ void check_dialect(const Format& format, std::optional<Dialect> dialect, std::st
   file.remove_prefix(file.find(' ') + 1);  // the article
   throw Error(Code::usage, "--parse {} is for {}s, but this is {}", name_of(*dialect), file,
               format.a_file)
-      .at(path);
+      .at(path)
+      .hint("leave out --parse");
 }
 
 const Format* detect_format(const Probe& probe) {

@@ -12,6 +12,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/input_file.hpp"
 #include "shale/labels/synset_table.hpp"
 #include "shale/labels/text_lines.hpp"
 #include "shale/manifest/csv.hpp"
@@ -43,6 +44,14 @@ bool is_integer(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+bool begins_like_zip(const std::string& path) {
+  constexpr std::string_view kMagic = "PK\x03\x04";
+  const InputFile file(path);
+  std::string head(std::min<std::uint64_t>(file.size(), kMagic.size()), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(head)));
+  return head == kMagic;
 }
 
 using Names = std::vector<std::string>;
@@ -89,9 +98,11 @@ class RowReader {
           Code::bad_content, "row {} has {}, expected {}", row, found,
           has_header_ ? fmt::format("at least {}", std::max(key_, label_) + 1) : "path,label")
           .at(file_.path)
-          .hint(row == 1 ? "if row 1 is a header, pass --key-column and --label-column with the "
-                           "names of its columns; else quote paths and labels that contain a comma"
-                         : "quote paths and labels that contain a comma");
+          .hint(fields.size() == 1 ? "write a comma, a tab or a semicolon between path and label"
+                : row == 1
+                    ? "if row 1 is a header, pass --key-column and --label-column with the "
+                      "names of its columns; else quote paths and labels that contain a comma"
+                    : "quote paths and labels that contain a comma");
     }
     std::string_view label = trimmed(fields[label_]);
     if (form_ == LabelForm::kaggle) label = label.substr(0, label.find(' '));
@@ -154,7 +165,10 @@ class RowReader {
                 ? Error(Code::bad_content, "{}has no column {}, but: {}", where, name, shown)
                 : Error(Code::bad_content, "{}has {} columns {}: {}", where, found, name, shown))
         .at(file_.path)
-        .hint(fmt::format("pass --{}-column with the name of one column", what));
+        .hint(line_ == 1 && !names_columns()
+                  ? "write one object per line, with 'path' and 'label', or pass --key-column and "
+                    "--label-column with the names of others"
+                  : fmt::format("pass --{}-column with the name of one column", what));
   }
 
   void use_members(std::uint64_t line, const std::vector<JsonMember>& members) {
@@ -254,6 +268,11 @@ void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,
 
 LabelForm read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use) {
   try {
+    if (begins_like_zip(file.path)) {
+      throw Error(Code::bad_content, "is an Excel workbook or another ZIP archive, not a table")
+          .at(file.path)
+          .hint("save its sheet as 'CSV UTF-8', and pass that");
+    }
     return RowReader(file, use).read();
   } catch (Error& error) {
     if (error.code() == Code::unsupported)

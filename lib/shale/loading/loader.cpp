@@ -223,7 +223,7 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
     throw Error(Code::mismatch, "its index was made with --parse {}, but --parse {} was requested",
                 name_of(manifest().layout.dialect), name_of(*request.dialect))
         .at(file)
-        .hint("choose another index directory: an index keeps the --parse it was made with");
+        .hint("pass --index-dir with another folder: an index keeps the --parse it was made with");
   }
 }
 

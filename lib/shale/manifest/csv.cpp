@@ -117,6 +117,7 @@ char delimiter_of(const InputFile& file, bool may_use_blanks) {
   line.resize(std::min(line.find('\n'), line.size()));
   if (line.find(',') != std::string::npos) return ',';
   if (line.find('\t') != std::string::npos) return '\t';
+  if (line.find(';') != std::string::npos) return ';';  // spreadsheets where the comma is a point
   return may_use_blanks && std::ranges::count(trimmed(line), ' ') == 1 ? ' ' : ',';
 }
 

@@ -12,7 +12,8 @@
 
 namespace shale {
 
-/// Reads a CSV (or, where the first line has a tab and no comma, TSV) file row by row; quotes as
+/// Reads a CSV (or, where the first line has no comma but a tab, TSV; where it has neither but a
+/// semicolon, that divides the fields) file row by row; quotes as
 /// RFC 4180 has them. A byte order mark in front is skipped. `may_use_blanks`: where the first line
 /// has neither, but one blank, that is the delimiter. Memory: one row. Errors: Code::bad_content
 /// with the row's number for a quote that is never closed or a row that takes more than 1 MiB, and

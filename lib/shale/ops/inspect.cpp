@@ -173,7 +173,7 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
   if (found) return std::move(*found);
   throw Error(Code::not_found, "no sample has key '{}'", printable(key))
       .at(request.path)
-      .hint("use a path relative to the converted folder, such as n01440764/photo.JPEG");
+      .hint(fmt::format("'shale ls {} --tsv' lists the keys", printable(request.path)));
 }
 
 }  // namespace shale

@@ -103,6 +103,7 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
   } else if (has_own_format || (is_directory && !options.format)) {
     request.format = chosen.format->name;
   } else {
+    if (layout != nullptr && !options.format) refuse_misplaced(request, chosen);
     request.format = format_of_shards(request.output, options);
   }
   request.with_index = options.with_index;

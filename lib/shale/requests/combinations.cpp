@@ -111,7 +111,7 @@ constexpr std::string_view kListsChoose = "name the videos that are taken in the
 constexpr std::string_view kSplitsOfFile =
     "--split makes a dataset for each of its parts, but the output is one file";
 constexpr std::string_view kSplitHint =
-    "choose a directory as output, or run once for each part, with --select FILE";
+    "choose a directory as output and pass --to, or run once for each part, with --select FILE";
 constexpr std::string_view kForOneSet =
     "--{option} is for one dataset, but the input holds splits, and becomes several";
 constexpr std::string_view kNotForStream =
@@ -131,7 +131,7 @@ constexpr Exclusion kExclusions[] = {
     {"append", kListFiles, has_append, kToLists, kIdleByList, kLeaveOut},
     {"with-index", kListFiles, has_index, kToLists, kIdleByList, kLeaveOut},
     {"verify", kListFiles, has_verify, kToLists, kIdleByList, kLeaveOut},
-    {"append", kOneFile, has_append, kToOneFile, "--{option}: an output that is one file cannot be appended to", "convert to a directory of shards, and append to that"},
+    {"append", kOneFile, has_append, kToOneFile, "--{option}: an output that is one file cannot be appended to", "choose a directory of shards as output, and pass --to when it is begun"},
     {"shard-size", kOneFile, has_shard_size, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"shard-samples", kOneFile, has_shard_samples, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"with-index", "an .npz archive", has_index, kToArchive, "--{option}: an .npz archive has no index; NumPy reads it as it is", kLeaveOut},
@@ -147,10 +147,10 @@ constexpr Exclusion kExclusions[] = {
 
     {"on-error", "one .npy array without image work", has_on_error, is_plain_array, kIdleForFile, kIdleForFileHint},
     {"max-errors", "one .npy array without image work", has_max_errors, is_plain_array, kIdleForFile, kIdleForFileHint},
-    {"seed", "neither --shuffle nor shares in --split", has_seed, is_in_order, "--{option} has no effect without --shuffle, or shares in --split", "", false},
+    {"seed", "neither --shuffle nor shares in --split", has_seed, is_in_order, "--{option} has no effect without --shuffle, or shares in --split", "leave it out, or pass --shuffle", false},
     {"keys", "neither --select nor --exclude", has_keys, has_no_lists, "--{option} says how --select, --exclude and files of --split name samples, but there is none of them", kLeaveOut, false},
     {"select -", "stdin as input", lists_on_stdin, reads_stdin, "stdin cannot be both the input and a list of samples", "write the list into a file", false},
-    {"new-classes", "no --append", has_new_classes, is_no_append, "--{option} has no effect without --append", "", false},
+    {"new-classes", "no --append", has_new_classes, is_no_append, "--{option} has no effect without --append", "leave it out, or pass --append", false},
     {"part", kOneFile, has_part, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"part", kClassFiles, has_part, kToClasses, kIdleByClass, kLeaveOut},
     {"part", "--append", has_part, kToAppended, kNotByAppend, kEither},

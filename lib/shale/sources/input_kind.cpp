@@ -1,5 +1,6 @@
 #include "shale/sources/input_kind.hpp"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -7,13 +8,17 @@
 
 #include "shale/archives/archive_tree.hpp"
 #include "shale/archives/tar_stream.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/stored_listing.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -126,6 +131,29 @@ Error not_for_folder(const InputRequest& request, std::string_view option) {
       .hint("leave out the option");
 }
 
+// Of a folder that has no images because it is not one of images.
+void refuse_other_files(const std::string& folder) {
+  if (archive_of_path(folder)) return;
+  if (has_shards(folder)) throw unrecognized(folder);
+  constexpr int kMostLookedAt = 1000;
+  int looked_at = 0;
+  std::string other;
+  visit_names(folder, [&](const std::string& name) {
+    const auto has = [&](std::string_view suffix) { return name.ends_with(suffix); };
+    for (const Format* format : all_formats()) {
+      if (std::ranges::any_of(format->suffixes, has)) other = name;
+    }
+    return other.empty() && ++looked_at < kMostLookedAt;
+  });
+  if (other.empty()) return;
+  throw Error(Code::unsupported, "holds no images, but files such as '{}'", printable(other))
+      .at(folder)
+      .hint(
+          fmt::format("convert such files one by one: 'shale convert {} OUT --to FORMAT', and the "
+                      "others with --append",
+                      printable(join_path(folder, other))));
+}
+
 Recognition recognize_folder(SoughtInput& input) {
   if (!input.is_one()) return {};
   const bool is_archive = archive_of_path(input.path()).has_value();
@@ -135,7 +163,12 @@ Recognition recognize_folder(SoughtInput& input) {
   return {is_archive ? Certainty::certain : Certainty::by_name, [](SoughtInput& found) {
             FolderRequest folder = folder_request(found);
             if (!folder.tree) folder.tree = open_tree_of_archive(folder);
-            return open_files(found.request, std::move(folder));
+            try {
+              return open_files(found.request, std::move(folder));
+            } catch (const Error& error) {
+              if (error.code() == Code::bad_content) refuse_other_files(found.path());
+              throw;
+            }
           }};
 }
 

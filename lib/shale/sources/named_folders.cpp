@@ -30,13 +30,14 @@ NamedFolder split_named(const std::string& word) {
 bool names_folder(const NamedFolder& word) {
   if (word.field.empty()) return false;
   const std::optional<struct stat> facts = facts_behind(word.root);
-  return (facts && S_ISDIR(facts->st_mode)) || archive_of_path(word.root);
+  return (facts && S_ISDIR(facts->st_mode)) || archive_of_path(word.root) ||
+         (facts && word.root.ends_with(".zip"));
 }
 
 void refuse_odd(const NamedFolder& folder) {
   const Place place = look_at(folder.root);
-  if (archive_of_path(folder.root)) {
-    throw Error(Code::unsupported, "is a tar archive, and only folders can be joined by name")
+  if (archive_of_path(folder.root) || folder.root.ends_with(".zip")) {
+    throw Error(Code::unsupported, "is an archive, and only folders can be joined by name")
         .at(folder.root)
         .hint("unpack it, and name its folder");
   }

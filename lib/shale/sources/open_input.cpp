@@ -5,6 +5,8 @@
 
 #include "shale/archives/archive_tree.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/foreign_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/shards/place.hpp"
@@ -67,7 +69,17 @@ Error unknown_file(const std::string& input) {
         .hint(fmt::format("save it again{}, or restore it from an intact copy",
                           is_of_numpy ? " with NumPy" : ""));
   }
+  if (suffix == ".txt" || suffix == ".lst") {
+    return Error(Code::unsupported, "is not a file that shale reads as input")
+        .at(input)
+        .hint(
+            fmt::format("if it lists files, run 'shale convert - OUT ... < {}'", printable(input)));
+  }
   return not_read_yet(input, kind);
+}
+
+bool is_of_other_tool(const std::string& input) {
+  return look_at(input) == Place::other_file && detect_file(InputFile(input)) != nullptr;
 }
 
 // What no kind takes for its own.
@@ -76,9 +88,10 @@ Error not_an_input(const InputRequest& request) {
   if (request.inputs.size() != 1) {
     return Error(Code::usage, "{} inputs, none of which is an array", request.inputs.size())
         .at(input)
-        .hint(
-            "pass several inputs as .npy files, or as folders whose files belong together, each "
-            "with a name: image=photos mask=masks");
+        .hint(is_of_other_tool(input)
+                  ? "convert them one by one, the second and later ones with --append"
+                  : "pass several inputs as .npy files, or as folders whose files belong together, "
+                    "each with a name: image=photos mask=masks");
   }
   switch (look_at(input)) {
     case Place::absent:

@@ -41,7 +41,7 @@ void require_dataset(const std::string& output) {
     refuse_strange_output(output, place);
   throw Error(Code::not_found, "holds no dataset to append to")
       .at(output)
-      .hint("leave out --append to begin one");
+      .hint("to begin one leave out --append, and pass --to");
 }
 
 std::uint64_t number_option(const Manifest& manifest, std::string_view name,

@@ -59,6 +59,10 @@ JournalSummary journal_of(const WorkFolder& work) {
 // So much is written again after a kill, at most.
 constexpr std::uint64_t kBetweenNotes = 64 << 20;
 
+constexpr std::string_view kNoArrayHint =
+    "choose a name that ends in .lmdb, .h5 or .tfrecord; of images --encode raw and --resize "
+    "exact=WxH make arrays, in an .npz";
+
 // A line of the journal is a number of bytes.
 std::uint64_t noted_bytes(const std::string& line) {
   std::uint64_t bytes = 0;
@@ -99,9 +103,9 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
 
 void refuse_images(const SourceInfo& info, const std::string& output, bool are_chosen) {
   if (info.image_fields.empty() || are_chosen || has_fixed_fields(info.schema)) return;
-  throw Error(Code::unsupported, "images differ in size, so they cannot form an array")
+  throw Error(Code::unsupported, "encoded images have no common size, so they cannot form an array")
       .at(output)
-      .hint("write shards: choose an output directory and pass --to");
+      .hint(kNoArrayHint);
 }
 
 const Field& only_array_field(const SourceInfo& info, const std::string& output, bool are_chosen) {
@@ -123,7 +127,8 @@ const Field& only_array_field(const SourceInfo& info, const std::string& output,
   throw Error(Code::unsupported,
               "field '{}' is of kind {}, whose values differ in size, so they cannot form an array",
               printable(field.name), name_of(field.kind))
-      .at(output);
+      .at(output)
+      .hint(kNoArrayHint);
 }
 
 TemporaryOutput::TemporaryOutput(OfKilledRun /*unused*/, const std::string& output, bool overwrite)

@@ -367,7 +367,7 @@ TEST_CASE("lmdb survey: the first entry that is no map like the others is named"
     CHECK(error.message() == row.message);
     REQUIRE(error.sample());
     CHECK(error.sample()->key == "k000001");
-    CHECK(error.hint().find("without --parse msgpack") != std::string::npos);
+    CHECK(error.hint().find("pass --parse plain") != std::string::npos);
   }
 }
 

@@ -1,0 +1,309 @@
+"""Hints can be followed: what a hint says, done literally, ends the error that it belongs to.
+
+A row is a command that is refused (or notes something) and the command of somebody who does what the hint says. Every option that he adds or
+leaves out must be named by what he was told, and every other command of shale that he runs. Then it ends with exit 0 (or as the row says), and
+does not say the same again. `{o}` is a name of the row's own; what stands before "&&" is run by the shell and prepares.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
+from shale_tool import RGB_JPEG, SHALE, npy, png, write
+from tar_archives import add_bytes
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from cli_test import make_inputs
+
+SET = "convert photos {o}s --to record --quiet"
+# (command, what is done then, its exit code)
+FOLLOWED = [
+    # ---- the command line
+    ("convert photos {o}", "convert photos {o} --to record"),
+    ("convert photos {o}.ldb", "convert photos {o}.lmdb"),
+    ("convert photos {o}.ldb", "convert photos {o}.ldb --to lmdb"),
+    ("convert photos {o} --to lmbd", "convert photos {o} --to lmdb"),
+    ("convert photos {o} --to npz", "convert x.npy {o}.npz"),
+    ("convert photos {o}.h5 --to lmdb", "convert photos {o}.h5"),
+    ("convert photos - --to lmdb", "convert photos ./- --to lmdb"),
+    ("convert photos {o} --tooo lmdb", "convert photos {o} --to lmdb"),
+    ("convert photos {o} --verfy --to lmdb", "convert photos {o} --verify --to lmdb"),
+    ("convert photos {o} --labels --to lmdb", "convert flat {o} --labels=labels.csv --to lmdb"),
+    ("convert photos {o} --bad", "convert --help"),
+    ("convrt --help", "convert --help"),
+    ("nothing", "--help"),
+    ("help convert more", "help convert"),
+    ("convert photos {o} --to lmdb --on-error kepp", "convert photos {o} --to lmdb --on-error keep"),
+    ("convert photos {o} --to lmdb --shard-size 0.3K", "convert photos {o} --to lmdb --shard-size 30K"),
+    ("convert photos {o} --to record --shard-size 900", "convert photos {o} --to record --shard-size 1375"),
+    ("convert photos {o} --to lmdb --memory 5MiB", "convert photos {o} --to lmdb --memory 16MiB"),
+    ("convert --jobs x", "help convert"),
+    ("convert photos {o} --to lmdb --seed 3", "convert photos {o} --to lmdb"),
+    ("convert photos {o} --to lmdb --seed 3", "convert photos {o} --to lmdb --seed 3 --shuffle"),
+    ("convert photos {o} --to lmdb --new-classes append", "convert photos {o} --to lmdb"),
+    ("convert photos {o} --to lmdb --part-offset 3", "convert photos {o} --to lmdb"),
+    ("convert photos {o} --to lmdb --label-column x", "convert photos {o} --to lmdb"),
+    # ---- what does not go together
+    ("convert photos {o}.h5 --append", "convert photos {o} --to hdf5"),
+    ("convert photos {o}.h5 --shard-size 5M", "convert photos {o}.h5"),
+    ("convert photos {o}.h5 --shard-size 5M", "convert photos {o} --to hdf5 --shard-size 5M"),
+    ("convert photos {o}.h5 --shard-samples 5", "convert photos {o} --to hdf5 --shard-samples 5"),
+    ("convert photos {o}.h5 --part 0/2", "convert photos {o} --to hdf5 --part 0/2"),
+    ("convert photos {o}.h5 --split train=0.5,val=0.5", "convert photos {o} --to hdf5 --split train=0.5,val=0.5"),
+    ("convert photos {o} --to lmdb --with-index", "convert photos {o} --to lmdb"),
+    ("convert photos {o} --to lmdb --compress deflate", "convert photos {o} --to lmdb"),
+    ("convert x.npy {o}.npz --with-index", "convert x.npy {o}.npz"),
+    ("convert x.npy {o}.npy --on-error skip", "convert x.npy {o}.npy"),
+    ("convert x.npy {o}.npy --max-errors 3", "convert x.npy {o} --to npy --max-errors 3"),
+    ("convert photos {o} --to lmdb --encode raw --on-error keep --resize exact=8x8", "convert photos {o} --to lmdb --encode raw --on-error skip --resize exact=8x8"),
+    ("convert splits {o} --to lmdb --listing {o}l", "convert splits {o} --to lmdb"),
+    ("convert splits {o} --to lmdb --select keys.txt", "convert splits/train {o} --to lmdb --select keys.txt"),
+    (SET + " && convert more {o}s --append --part 0/1", "convert more {o}s --append"),
+    (SET + " && convert photos {o}s --append --overwrite", "convert more {o}s --append"),
+    (SET + " && convert photos {o}s --append --classes-from classes.txt", "convert more {o}s --append"),
+    ("convert photos {o}.lmdb --layout vlen", "convert photos {o}.h5 --layout vlen"),
+    ("convert photos {o} --layout caffe", "convert photos {o}.lmdb --layout caffe"),
+    ("convert paired {o}.lmdb --layout caffe", "convert paired {o}.lmdb --layout caffe --pairs off"),
+    ("convert paired {o}.h5 --layout vlen", "convert paired {o}.h5 --layout vlen --pairs off"),
+    ("convert paired {o}s --to record --quiet && convert {o}s {o}.h5 --layout vlen", "convert {o}s {o}.h5 --layout vlen --fields image,label"),
+    ("convert frames {o}.lmdb --layout coclr", "convert frames {o}.lmdb --layout coclr --group frames"),
+    ("convert photos {o}.h5 --layout fixed", "convert photos {o}.h5 --layout vlen"),
+    ("convert frames {o} --layout coclr-k400 --group frames", "convert frames {o} --layout coclr-k400 --group frames --split train=0.5,val=0.5"),
+    ("convert frames {o}.lmdb --layout coclr-k400 --group frames --split train=0.5,val=0.5", "convert frames {o} --layout coclr-k400 --group frames --split train=0.5,val=0.5"),
+    ("convert frames {o} --to lmdb --group frames --pairs on", "convert frames {o} --to lmdb --group frames"),
+    ("convert photos {o} --to lmdb --quality 5", "convert photos {o} --to lmdb"),
+    ("convert photos {o} --to lmdb --quality 5", "convert photos {o} --to lmdb --quality 5 --encode jpeg"),
+    ("convert photos {o} --to lmdb --quality 5 --encode png", "convert photos {o} --to lmdb --quality 5 --encode jpeg"),
+    ("convert photos {o} --to lmdb --only-larger", "convert photos {o} --to lmdb --only-larger --resize longer=9"),
+    ("convert photos {o} --to lmdb --masks image", "convert photos {o} --to lmdb --masks image --crop center=5x5", 4),
+    ("convert photos {o} --to lmdb --encode raw", "convert photos {o} --to lmdb --encode raw --resize exact=8x8"),
+    ("convert photos {o} --to lmdb --encode raw", "convert photos {o} --to lmdb --encode raw --resize shorter=8 --crop center=8x8"),
+    ("convert photos {o} --to lmdb --encode raw --resize exact=8x8 --only-larger", "convert photos {o} --to lmdb --encode raw --resize exact=8x8"),
+    ("convert photos {o} --to lmdb --encode raw --resize exact=8x8 --strip-metadata", "convert photos {o} --to lmdb --encode raw --resize exact=8x8"),
+    ("convert photos {o} --to lmdb --resize 5", "convert photos {o} --to lmdb --resize shorter=5"),
+    ("convert photos {o} --to lmdb --crop 9", "convert photos {o} --to lmdb --crop center=9x9", 4),
+    ("convert photos {o} --to lmdb --resize picture:exact=5x5", "convert photos {o} --to lmdb --resize image:exact=5x5"),
+    ("convert image=left mask=right {o} --to lmdb --resize image:exact=5x5 --resize exact=4x4", "convert image=left mask=right {o} --to lmdb --resize image:exact=5x5 --resize mask:exact=4x4"),
+    # ---- what is read
+    ("convert photo {o} --to lmdb", "convert photos {o} --to lmdb"),
+    ("convert left {o} --to lmdb", "convert left {o} --to lmdb --labels left.csv"),
+    ("convert photos.zip {o} --to lmdb", "! python3 -m zipfile -e photos.zip {o}f && shale convert {o}f/photos {o} --to lmdb"),
+    ("info photos.zip", "! python3 -m zipfile -e photos.zip {o}f && shale convert {o}f/photos {o} --to lmdb"),
+    ("convert image=photos.zip mask=right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
+    ("convert flat {o} --to lmdb --labels table.xlsx", "convert flat {o} --to lmdb --labels labels.csv"),
+    ("convert flat {o} --to lmdb --labels pipes.csv", "convert flat {o} --to lmdb --labels semicolons.csv"),
+    ("convert flat {o} --to lmdb --labels tabs.csv", "convert flat {o} --to lmdb --labels tabs.csv --key-column name --label-column kind"),
+    ("convert flat {o} --to lmdb --labels object.json", "convert flat {o} --to lmdb --labels lines.jsonl"),
+    ("convert flat {o} --to lmdb --labels names.jsonl", "convert flat {o} --to lmdb --labels names.jsonl --key-column name --label-column kind"),
+    ("convert records {o} --to lmdb", "convert records/one.tfrecord {o} --to lmdb"),
+    ("convert records/one.tfrecord records/two.tfrecord {o} --to lmdb", "! shale convert records/one.tfrecord {o} --to lmdb && shale convert records/two.tfrecord {o} --append"),
+    ("convert list.txt {o} --to lmdb", "! shale convert - {o} --to lmdb < list.txt"),
+    ("convert left right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
+    ("convert image=left right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
+    ("convert image=left image=right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
+    ("convert image=left label=right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
+    ("convert image=left mask=right {o} --to lmdb --pairs on", "convert image=left mask=right {o} --to lmdb"),
+    ("convert x.npy photos {o} --to lmdb", "convert photos {o} --to lmdb"),
+    ("convert x.npy nine.npy {o} --to npy", "convert x=x.npy y=y.npy {o} --to npy"),
+    ("convert x=x.npy y=y.npy {o}.npy", "convert x=x.npy y=y.npy {o}.npy --fields y"),
+    ("convert x=x.npy y=y.npy {o} --to npy --fields z", "convert x=x.npy y=y.npy {o} --to npy --fields y"),
+    ("convert both.npz {o}.npy", "convert both.npz {o}.npy --fields labels"),
+    ("convert x.npy {o} --to npy --labels labels.csv", "convert x.npy {o} --to npy"),
+    ("convert x.npy {o} --to npy --hidden keep", "convert x.npy {o} --to npy"),
+    ("convert photos {o} --to npy --fields image", "convert photos {o} --to record"),
+    ("convert photos {o} --to record --index-dir {o}i", "convert photos {o} --to record"),
+    ("convert photos {o} --to record --parse plain", "convert photos {o} --to record"),
+    ("convert photos {o}.npy", "convert photos {o}.lmdb"),
+    ("convert photos {o}.pt", "convert photos {o}.npz --encode raw --resize exact=8x8"),
+    ("convert photos {o} --to npy", "formats"),
+    ("info fortran.npy", "convert fortran.npy {o} --to record"),
+    ("info big.npy", "convert big.npy {o} --to record"),
+    ("info both.npz", "convert both.npz {o} --to npy"),
+    ("info photos", "convert photos {o} --to record"),
+    ("info photos", "formats"),
+    ("convert loose {o} --to lmdb", "convert loose {o} --to lmdb --allow-empty"),
+    ("convert none {o} --to lmdb", "convert none {o} --to lmdb --allow-empty"),
+    ("convert hidden {o} --to lmdb", "convert hidden {o} --to lmdb --hidden skip"),
+    ("convert hidden {o} --to lmdb", "convert hidden {o} --to lmdb --hidden keep"),
+    ("convert splits {o}.lmdb", "convert splits/train {o}.lmdb"),
+    ("convert bad {o} --to lmdb --on-error fail", "convert bad {o} --to lmdb --on-error skip", 4),
+    ("convert bad {o} --to lmdb --on-error fail", "convert bad {o} --to lmdb --on-error keep"),
+    ("convert bad {o} --to lmdb --max-errors 1", "convert bad {o} --to lmdb --max-errors 3", 4),
+    ("convert photos {o} --to lmdb --select rows.txt", "ls set --tsv"),
+    ("convert birds {o} --to lmdb --classes-from set", "convert birds {o} --to lmdb --classes-from classes.txt"),
+    ("convert birds set2 --append", "convert birds set2 --append --new-classes append"),
+    ("convert more set2 --append --to lmdb", "convert more set2 --append"),
+    ("convert photos {o} --append", "convert photos {o} --to record"),
+    # ---- what is at the output
+    ("convert photos {o} --to lmdb --quiet && convert photos {o} --to record", "convert photos {o} --to record --overwrite"),
+    ("convert x.npy {o}.npy --quiet && convert y.npy {o}.npy", "convert y.npy {o}.npy --overwrite"),
+    ("convert photos {o} --to record --quiet && convert photos {o} --to record --shuffle", "convert photos {o} --to record --shuffle --overwrite"),
+    ("convert photos flat --to lmdb", "convert photos {o} --to lmdb"),
+    ("convert photos photos/out --to lmdb", "convert photos {o} --to lmdb"),
+    ("convert photos {o}/a/b --to lmdb", "! mkdir -p {o}/a && shale convert photos {o}/a/b --to lmdb"),
+    ("convert photos set/more.h5", "convert photos {o}.h5"),
+    # ---- parts
+    ("convert photos {o} --to record --part 3/3", "convert photos {o} --to record --part 2/3"),
+    ("convert photos {o} --to record --part x", "convert photos {o} --to record --part 0/3"),
+    ("convert photos {o} --to record --part slurm", "convert photos {o} --to record --part 0/3"),
+    ("convert photos {o} --to record --part mpi", "convert photos {o} --to record --part 0/3"),
+    ("convert photos {o} --to record --part 0/2 --quiet && convert photos {o} --to record --part 1/3", "convert photos {o} --to record --part 1/2"),
+    ("convert photos {o} --to record --part 0/2 --quiet && merge {o} {o}m", "! shale convert photos {o} --to record --part 1/2 && shale merge {o} {o}m"),
+    ("convert photos {o} --to record --part 0/2 --quiet && parts {o}", "convert photos {o} --to record --part 1/2"),
+    ("convert photos {o} --to record --part 0/1 --quiet && merge {o} {o}.h5", "merge {o} {o}m"),
+    ("parts photos", "! shale convert photos {o} --to record --part 0/1 && shale parts {o}"),
+    ("parts set", "convert set {o} --to lmdb"),
+    # ---- other commands
+    ("cat set 0 --key cats/a.jpg", "cat set --key cats/a.jpg"),
+    ("cat set --key nothing", "ls set --tsv"),
+    ("cat set 0 --field picture", "cat set 0 --field label"),
+    ("cat set 0 --element 1", "cat set 0"),
+    ("cat set 99", "cat set 0"),
+    ("cat set x", "cat --help"),
+    ("ls set --rows 5", "ls set --rows 5:"),
+    ("ls set --rows 5:2", "ls set --rows 2:5"),
+    ("report set", "report set -o {o}.html"),
+    ("report set", "report set --json"),
+    ("report set -o -", "report set -o {o}.html"),
+    ("report set -o {o}.html --sample 0", "report set -o {o}.html --sample all"),
+    ("report set -o {o}.html > {o}.log && report set -o {o}.html", "report set -o {o}.html --overwrite"),
+    ("verify set --quick --deep", "verify set --full"),
+    ("verify set --labels labels.csv", "verify flatset --labels labels.csv --against flat"),
+    ("cp x.npy {o}.npy && verify {o}.npy", "index {o}.npy --crc"),
+    ("cp one.tfrecord {o}.tfrecord && verify {o}.tfrecord", "index {o}.tfrecord --crc"),
+    ("cp -r set {o}d && rm {o}d/shard-000000.index.npy && ls {o}d", "index {o}d"),
+    ("cp -r set {o}d && rm {o}d/shard-000000.index.npy && verify {o}d", "index {o}d"),
+    ("cp -r set {o}d && rm {o}d/shard-000000.blocks.npy && verify {o}d", "index {o}d"),
+    ("cp -r set {o}d && rm {o}d/dataset.json && convert {o}d {o} --to lmdb", "! cp set/dataset.json {o}d && shale convert {o}d {o} --to lmdb"),
+    ("cp -r set {o}d && rm {o}d/dataset.json && index {o}d", "! cp set/dataset.json {o}d && shale index {o}d"),
+    ("index set --crc", "index set"),
+    ("index set --parse plain", "index set"),
+    ("index plain.lmdb --parse msgpack --index-dir {o}i", "index plain.lmdb --parse plain --index-dir {o}i"),
+    ("index plain.lmdb --parse pickle --index-dir {o}i", "index plain.lmdb --parse plain --index-dir {o}i"),
+    ("index plain.lmdb --parse robomimic --index-dir {o}i", "index plain.lmdb --index-dir {o}i"),
+    ("index one.h5 --parse msgpack --index-dir {o}i", "index one.h5 --index-dir {o}i"),
+    ("index one.tfrecord --parse coclr --index-dir {o}i", "index one.tfrecord --index-dir {o}i"),
+    ("cp own.lmdb {o}.lmdb && shale index {o}.lmdb --parse msgpack --quiet && cp plain.lmdb {o}.lmdb && index {o}.lmdb --crc", "index {o}.lmdb --crc --parse plain"),
+    ("cp own.lmdb {o}.lmdb && shale index {o}.lmdb --parse msgpack --quiet && report {o}.lmdb -o {o}.html --parse plain", "report {o}.lmdb -o {o}.html --parse plain --index-dir {o}i"),
+    ("index one.tfrecord set", "index set"),
+    ("resample x.npy {o}.npy --rows 20", "resample x.npy {o}.npy --rows 20 --replace"),
+    ("resample x.npy {o}.npy --rows 20", "resample x.npy {o}.npy --rows 10"),
+    ("resample x.npy {o}.npy --replace --permute", "resample x.npy {o}.npy --replace"),
+    ("resample x.npy {o}.npy --indices rows.npy --seed 4", "resample x.npy {o}.npy --indices rows.npy"),
+    ("resample x.npy {o}.npy --indices rows.npy --rows 4", "resample x.npy {o}.npy --indices rows.npy"),
+    ("resample photos {o} --to record", "convert photos {o} --to record --shuffle"),
+    ("resample set {o} --to record", "convert set {o} --to record --shuffle"),
+    ("resample x.npy {o}", "resample x.npy {o} --to npy"),
+    ("resample x.npy {o}.npy --also nine.npy={o}9.npy", "resample x.npy {o}.npy --also y.npy={o}y.npy"),
+    ("resample x.npy {o}.npy --weights nine.npy", "resample x.npy {o}.npy --weights y.npy"),
+    # ---- notes
+    ("convert photos {o} --to lmdb", "convert photos {o} --to lmdb --shuffle --overwrite"),
+    ("convert paired {o} --to lmdb", "convert paired {o} --to lmdb --pairs off --overwrite"),
+    ("convert photos {o}.h5", "convert photos {o}.h5 --with-index --overwrite"),
+    # ---- memory
+    ("convert wide.npy {o} --to record --memory 16MiB", "convert wide.npy {o} --to record --memory {memory}"),
+    ("convert wide.npy {o}.npy --memory 16MiB", "convert wide.npy {o}.npy --memory {memory}"),
+    ("verify wide --deep --memory 16MiB", "verify wide --deep --memory {memory}"),
+    ("verify wide --against wide.npy --memory 16MiB", "verify wide --against wide.npy --memory {memory}"),
+    ("convert wide.tar.gz {o} --to record --ext mp4 --classes-from a.txt --memory 16MiB", "convert wide.tar.gz {o} --to record --ext mp4 --classes-from a.txt --memory {memory}"),
+]
+
+
+class Hints(FaultCase):
+    base = IN_MEMORY
+
+    @classmethod
+    def setUpClass(cls):
+        cls.commands = re.findall(r"^  ([a-z]+) {2,}", subprocess.run([SHALE], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / ".bin").mkdir()
+        (self.folder / ".bin/shale").symlink_to(SHALE)
+        self.make_inputs(self.folder.path)
+
+    def make_inputs(self, root):
+        make_inputs(root)
+        for name, content in {
+            **{f"paired/c/{n}{suffix}": content for n in (1, 2) for suffix, content in ((".jpg", RGB_JPEG), (".txt", b"words"))},
+            **{f"frames/{video}/{n}.jpg": RGB_JPEG for video in ("a/x", "a/y", "b/z", "b/w") for n in (1, 2)},
+            **{f"{side}/{n}.png": png(5, 5, seed=n) for side in ("left", "right") for n in (1, 2)},
+            "more/cats/other.jpg": RGB_JPEG,
+            "birds/birds/one.jpg": RGB_JPEG,
+            "hidden/cats/1.jpg": RGB_JPEG,
+            "hidden/.dogs/2.jpg": RGB_JPEG,
+            "loose/cats/1.jpg": RGB_JPEG,
+            "loose/dogs/note.txt": b"words",
+            "none/note.txt": b"words",
+            "table.xlsx": b"PK\3\4and so on",
+            "pipes.csv": b"path|label\n1.jpg|dog\n2.jpg|cat\nsub/3.png|dog\n",
+            "semicolons.csv": b"path;label\n1.jpg;dog\n2.jpg;cat\nsub/3.png;dog\n",
+            "tabs.csv": b"name\tkind\tage\n1.jpg\tdog\t3\n2.jpg\tcat\t4\nsub/3.png\tdog\t5\n",
+            "object.json": b'{"1.jpg": "dog", "2.jpg": "cat", "sub/3.png": "dog"}',
+            "lines.jsonl": b'{"path": "1.jpg", "label": "dog"}\n{"path": "2.jpg", "label": "cat"}\n{"path": "sub/3.png", "label": "dog"}\n',
+            "names.jsonl": b'{"name": "1.jpg", "kind": "dog"}\n{"name": "2.jpg", "kind": "cat"}\n{"name": "sub/3.png", "kind": "dog"}\n',
+            "left.csv": b"path,label\n1.png,dog\n2.png,cat\n",
+            "list.txt": b"photos/cats/a.jpg\nphotos/dogs/d.jpg\n",
+            "keys.txt": b"cats/1.jpg\n",
+            "rows.txt": b"nothing\n",
+            "a.txt": b"a\n",
+            "rows.npy": npy("<i8", (3,), b"".join(n.to_bytes(8, "little") for n in (4, 0, 4))),
+            "wide.npy": npy("|u1", (2, 20 << 20), bytes(40 << 20)),
+        }.items():
+            write(root / name, content)
+        with zipfile.ZipFile(root / "photos.zip", "w") as archive:
+            for name in sorted((root / "photos").rglob("*.jpg")):
+                archive.write(name, name.relative_to(root))
+        with tarfile.open(root / "wide.tar.gz", "w:gz", compresslevel=1) as archive:
+            add_bytes(archive, "a/x.mp4", bytes(9 << 20))
+        self.shell(
+            "convert photos set --to record --quiet && convert photos set2 --to record --quiet && convert flat flatset --to record --labels labels.csv --quiet"
+            " && convert photos one.tfrecord --quiet && convert x.npy one.h5 --quiet && convert photos own.lmdb --quiet && convert wide.npy wide --to npy --quiet"
+            " && mkdir records && cp one.tfrecord records/one.tfrecord && convert more records/two.tfrecord --quiet && convert plain plain.lmdb --quiet".replace(
+                "convert plain plain.lmdb", "convert x.npy plain --to lmdb --quiet && convert photos plain.lmdb --layout xunge"
+            )
+        )
+
+    def shell(self, line):
+        line = " && ".join(f"shale {part}" if part.split()[0] in (*self.commands, "help", "--help", "convrt", "nothing") else part for part in line.split(" && "))
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM", "SHALE_", "OMPI", "PMI"))}
+        environment["PATH"] = f"{self.folder}/.bin:{environment['PATH']}"
+        done = subprocess.run(["sh", "-ec", line], cwd=self.folder.path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+        done.story = f"{line}: exit {done.returncode}\n{done.stdout[:3000]}{done.stderr}"
+        return done
+
+    def test_what_a_hint_says_can_be_done_and_helps(self):
+        for number, (command, then, *codes) in enumerate(FOLLOWED):
+            with self.subTest(command=command, then=then):
+                self.follow(f"o{number}", command, then, codes[0] if codes else 0)
+
+    def follow(self, name, command, then, codes):
+        *before, command = command.replace("{o}", name).split(" && ")
+        if before:
+            done = self.shell(" && ".join(before))
+            self.assertEqual(done.returncode, 0, done.story)
+        told = self.shell(command)
+        memory = re.search(r"--memory:? (\d+MiB)", told.stderr)
+        then = then.replace("{o}", name).replace("{memory}", memory[1] if memory else "{memory}")
+        then = then.removeprefix("! ")
+        done = self.shell(then)
+        story = f"{told.story}\n{done.story}"
+        self.assertRegex(told.stderr + told.stdout, r"(?m)^(hint|note|next): ", story)
+        for mark in BUG_MARKS:
+            self.assertNotIn(mark, told.stderr + done.stderr, story)
+        # What changed between the two commands is what he was told.
+        options, options_then = (set(re.findall(r"(?<![\w-])--[a-z-]+", line)) for line in (command, then))
+        if command.split()[0] == then.split()[0]:
+            for option in (options ^ options_then) - {"--quiet", "--overwrite" if told.returncode == 0 else ""}:
+                self.assertIn(option, told.stderr + told.stdout, f"nothing names {option}\n{story}")
+        for word in {line.split()[0] for line in re.split(r" && (?:shale )?", then)} & set(self.commands) - {"convert", command.split()[0]}:
+            self.assertIn(f"shale {word}", told.stderr + told.stdout, f"nothing names 'shale {word}'\n{story}")
+        self.assertIn(done.returncode, codes if isinstance(codes, tuple) else (codes,), story)
+        refused = told.stderr.startswith("shale: ") and told.stderr.splitlines()[0]
+        if refused:
+            self.assertNotIn(refused, done.stderr, story)
