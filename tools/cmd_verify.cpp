@@ -43,30 +43,33 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   return request;
 }
 
-std::string_view proof_of(const VerifyRequest& request, const VerifyReport& report) {
+// "a", "a, and b", "a, b, and c".
+std::string joined(const std::vector<std::string>& claims) {
+  std::string text = claims.front();
+  for (std::size_t i = 1; i < claims.size(); ++i)
+    text += (i + 1 == claims.size() ? ", and " : ", ") + claims[i];
+  return text;
+}
+
+std::string proof_of(const VerifyRequest& request, const VerifyReport& report) {
+  const std::string& compared = report.comparison.sentence;
+  std::vector<std::string> claims;
+  std::string limit;
   if (!report.proves_payload) {
-    return request.against.empty()
-               ? "the container's structure is intact (payload not checked)"
-               : "the container's structure is intact, and the source holds the same samples";
+    claims.emplace_back("the container's structure is intact");
+    if (compared.empty()) limit = " (payload not checked)";
+  } else if (request.depth == VerifyDepth::quick) {
+    claims.emplace_back("manifest, sizes and index shapes are correct");
+    limit = compared.empty() ? " (payload not read)" : " (payload not verified; --full does that)";
+  } else {
+    claims.emplace_back("every byte is as it was written");
   }
-  if (!request.against.empty() && request.depth == VerifyDepth::quick) {
-    return "manifest, sizes and index shapes are correct, and the source holds the samples that "
-           "the "
-           "manifest describes (payload not verified; --full does that)";
+  if (report.proves_payload && request.depth == VerifyDepth::deep) {
+    claims.emplace_back("the digests are correct");
+    if (report.has_images && report.undecoded == 0) claims.emplace_back("the images decode");
   }
-  if (!request.against.empty())
-    return "every byte is as it was written, and the source holds the same samples";
-  switch (request.depth) {
-    case VerifyDepth::quick:
-      return "manifest, sizes and index shapes are correct (payload not read)";
-    case VerifyDepth::full:
-      return "every byte is as it was written";
-    case VerifyDepth::deep:
-      return report.has_images && report.undecoded == 0
-                 ? "every byte is as it was written, the digests are correct, and the images decode"
-                 : "every byte is as it was written, and the digests are correct";
-  }
-  return "";
+  if (!compared.empty()) claims.push_back(compared);
+  return joined(claims) + limit;
 }
 
 std::string opinion_of(const VerifyReport& report) {
@@ -77,13 +80,36 @@ std::string opinion_of(const VerifyReport& report) {
                      format_counted(opinion.shards, "shard", "shards"));
 }
 
+// Where only the comparison found something: which of the two is to blame, if that is known.
+std::string hint_of_comparison(const VerifyReport& report, const VerifyRequest& request) {
+  const bool is_intact = report.proves_payload && request.depth != VerifyDepth::quick;
+  const std::string dataset = is_intact ? "the dataset itself is intact, but " : "";
+  switch (report.comparison.verdict) {
+    case SourceVerdict::another_source:
+      return dataset + "it was not made from this source";
+    case SourceVerdict::incomplete:
+      return dataset +
+             "the source has samples that it lacks: convert the source again, or add "
+             "them with 'shale convert --append'";
+    case SourceVerdict::other_keys:
+      return dataset +
+             "none of its keys is in this source: pass the folder, or the archive, that "
+             "it was made from";
+    default:
+      return is_intact ? "the dataset itself is intact: the source has changed since, or it was "
+                         "made from another one"
+                       : "the dataset or the source has changed: the payload of the dataset was "
+                         "not verified, so it is not known which";
+  }
+}
+
 // What to do about the findings: it depends on which files they are in.
-std::string_view hint_for(const VerifyReport& report, const std::string& dataset) {
+std::string hint_for(const VerifyReport& report, const VerifyRequest& request) {
+  const std::string& dataset = request.dataset;
   const auto is_sidecar = [](const Finding& finding) {
     return std::any_of(std::begin(kListSuffixes), std::end(kListSuffixes),
                        [&](std::string_view suffix) { return finding.file.ends_with(suffix); });
   };
-  const auto is_difference = [](const Finding& finding) { return finding.file.empty(); };
   const std::vector<Finding>& findings = report.first_findings;
   if (report.findings == report.second_opinion.findings) {
     return "shale finds the dataset intact, but the library of its format does not: keep the "
@@ -93,19 +119,23 @@ std::string_view hint_for(const VerifyReport& report, const std::string& dataset
     return "the dataset is a faithful copy of its source: fix or remove these images there, then "
            "convert it again";
   }
+  if (!report.is_compared && report.findings == 1) {
+    return "the dataset itself is intact, but the source is damaged, so they were not compared "
+           "to the end";
+  }
+  if (report.findings == report.comparison.findings) return hint_of_comparison(report, request);
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
     return "'shale index' rebuilds indexes and block lists";
-  if (std::all_of(findings.begin(), findings.end(), is_difference)) {
-    if (!report.is_compared) {
-      return "the dataset itself is intact, but the source is damaged, so they were not compared "
-             "to the end";
-    }
-    return "the dataset itself is intact, but it was not made from this source";
-  }
   if (holds_dataset(dataset)) {
     return "'shale repair' replaces these files, from a copy of the dataset or from its source";
   }
   return "copy these files again from an intact copy, or convert the source again with --overwrite";
+}
+
+// What is to be said beside the number of findings.
+std::string found_text(const VerifyReport& report) {
+  if (!report.comparison.sentence.empty()) return ": " + report.comparison.sentence;
+  return report.findings == report.bad_when_written ? ": every byte is as it was written" : "";
 }
 
 struct Verified {
@@ -132,19 +162,17 @@ Verified verify_one(const VerifyRequest& request, Console& console, const std::s
   if (report.findings > shown) console.more_findings(report.findings - shown);
   std::string text;
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
-  text += report.findings == 0 ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
-                                             format_counted(report.samples, "sample", "samples"),
-                                             format_counted(report.shards, "shard", "shards"),
-                                             proof_of(request, report))
-                               : fmt::format("{}: {}{}\n", printable(request.dataset),
-                                             format_counted(report.findings, "finding", "findings"),
-                                             report.findings == report.bad_when_written
-                                                 ? ": every byte is as it was written"
-                                                 : "");
+  text +=
+      report.findings == 0
+          ? fmt::format("{}: {} in {}: {}\n", printable(request.dataset),
+                        format_counted(report.samples, "sample", "samples"),
+                        format_counted(report.shards, "shard", "shards"), proof_of(request, report))
+          : fmt::format("{}: {}{}\n", printable(request.dataset),
+                        format_counted(report.findings, "finding", "findings"), found_text(report));
   text += opinion_of(report);
   if (console.is_quiet()) return verified;
   console.print(text);
-  if (report.findings > 0) console.hint(hint_for(report, request.dataset));
+  if (report.findings > 0) console.hint(hint_for(report, request));
   return verified;
 }
 

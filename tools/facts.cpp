@@ -286,6 +286,13 @@ Json verify_facts(const VerifyReport& report) {
                               {"samples", opinion.samples},
                               {"findings", opinion.findings}};
   }
+  const SourceComparison& comparison = report.comparison;
+  if (comparison.verdict != SourceVerdict::none) {
+    json["comparison"] = {
+        {"verdict", name_of(comparison.verdict)},      {"same", comparison.same},
+        {"different", comparison.different},           {"not_in_source", comparison.not_in_source},
+        {"not_in_dataset", comparison.not_in_dataset}, {"findings", comparison.findings}};
+  }
   json["first_findings"] = Json::array();
   for (const Finding& finding : report.first_findings)
     json["first_findings"].push_back(finding_facts(finding));

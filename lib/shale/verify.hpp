@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/callbacks.hpp"
@@ -37,6 +38,32 @@ struct SecondOpinion {
   std::uint64_t findings = 0;             ///< of VerifyReport::findings: where it disagrees
 };
 
+/// What a comparison says of a dataset and a source. With those before `damaged` all is well.
+enum class SourceVerdict {
+  none,             ///< nothing was compared, or not to the end
+  same,             ///< the same samples
+  other_order,      ///< the same samples in another order
+  other_fields,     ///< the same samples in the fields that both have; or fields in another order
+  source_has_more,  ///< all samples of the dataset, which was made of some, and others
+  one_of_several,   ///< the samples of one run or more of a dataset that was appended to
+  damaged,          ///< the dataset is not as it was written
+  incomplete,       ///< samples of the source are missing in the dataset; its own are the same
+  other_keys,       ///< the same samples under other keys
+  different,        ///< some samples are the same
+  another_source,   ///< no sample is
+};
+/// "same", "other_order" ...
+[[nodiscard]] std::string_view name_of(SourceVerdict verdict);
+
+/// A dataset beside a source, by the samples that were compared.
+struct SourceComparison {
+  SourceVerdict verdict = SourceVerdict::none;
+  std::uint64_t same = 0, different = 0;                ///< of those that both have
+  std::uint64_t not_in_source = 0, not_in_dataset = 0;  ///< others
+  std::uint64_t findings = 0;                           ///< of VerifyReport::findings
+  std::string sentence;  ///< "the source holds the same samples"; empty: none
+};
+
 struct VerifyReport {
   std::uint64_t shards = 0, samples = 0, bytes = 0;  ///< looked at
   std::uint64_t findings = 0;
@@ -49,6 +76,7 @@ struct VerifyReport {
   bool proves_payload = true;           ///< false: there were no checksums to prove it by
   /// The container's own checksums of every file of another tool were compared instead.
   bool proves_container = false;
+  SourceComparison comparison;   ///< with VerifyOptions::against
   bool is_compared = true;       ///< false: damage ended the comparison with the source
   bool has_images = false;       ///< there are images, which VerifyDepth::deep decodes
   SecondOpinion second_opinion;  ///< VerifyDepth::deep only

@@ -21,6 +21,7 @@ from shale._results import (
     RepairResult,
     SecondOpinion,
     SkippedImage,
+    SourceComparison,
     VerifyResult,
 )
 from shale._shale import io_backend
@@ -82,6 +83,7 @@ __all__ = [
     "SecondOpinion",
     "ShuffleScore",
     "SkippedImage",
+    "SourceComparison",
     "StorageError",
     "UnsupportedError",
     "UsageError",

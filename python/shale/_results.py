@@ -54,6 +54,20 @@ class SecondOpinion:
 
 
 @dataclass(frozen=True)
+class SourceComparison:
+    """What a dataset and the source that it was compared with (``against``) have in common."""
+
+    #: ``"same"``, ``"other_order"``, ``"other_fields"``, ``"source_has_more"``, ``"one_of_several"``: all is well;
+    #: ``"damaged"``, ``"incomplete"``, ``"other_keys"``, ``"different"``, ``"another_source"``: see docs/commands.md
+    verdict: str
+    same: int  #: samples that both have
+    different: int  #: samples of the same key with other values
+    not_in_source: int
+    not_in_dataset: int
+    findings: int  #: of those of the result
+
+
+@dataclass(frozen=True)
 class VerifyResult:
     """The result of ``verify``. It is true if nothing is wrong."""
 
@@ -66,6 +80,7 @@ class VerifyResult:
     bad_when_written: int  #: of the findings: images that do not decode, but are as they were when they were written
     undecoded: int  #: images of types that shale has no decoder for
     second_opinion: Optional[SecondOpinion]
+    comparison: Optional[SourceComparison]  #: with ``against``, where it came to its end
     notes: Tuple[str, ...]  #: what could not be verified, a sentence each
     splits: Mapping[str, VerifyResult] = field(default_factory=dict)  #: of a dataset per split: each of them, by name; all else is their sum
 
@@ -283,7 +298,7 @@ def fields_of(facts: dict) -> Tuple[FieldInfo, ...]:
 
 def verify_result(facts: dict) -> VerifyResult:
     splits = {name: verify_result(each) for name, each in facts.get("splits", {}).items()}
-    opinion = facts.get("second_opinion")
+    opinion, comparison = facts.get("second_opinion"), facts.get("comparison")
     return of_facts(
         VerifyResult,
         facts,
@@ -291,6 +306,7 @@ def verify_result(facts: dict) -> VerifyResult:
         bad_when_written=facts.get("bad_when_written", sum(each.bad_when_written for each in splits.values())),
         undecoded=facts.get("undecoded", sum(each.undecoded for each in splits.values())),
         second_opinion=opinion and of_facts(SecondOpinion, opinion),
+        comparison=comparison and of_facts(SourceComparison, comparison),
         notes=tuple(facts.get("notes", ())) or tuple(note for each in splits.values() for note in each.notes),
         splits=splits,
     )

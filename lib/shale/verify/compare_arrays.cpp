@@ -13,7 +13,6 @@
 #include "shale/flow/permutation.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/verify/compare_remade.hpp"
 
 namespace shale {
 namespace {
@@ -204,22 +203,23 @@ std::vector<SampledElement> sample_elements(const ArrayFile& array, std::uint64_
   return elements;
 }
 
-void compare_arrays(const Manifest& ours, const VerifyRequest& request, const ArrayColumns& arrays,
-                    const FindingSink& sink, const Events& events, std::vector<std::string>& notes,
-                    const OpenArrays& open) {
+DatasetDigest digest_of_arrays(const Manifest& ours, const VerifyRequest& request,
+                               const ArrayColumns& arrays, VerifyLog& log, const OpenArrays& open) {
   const std::unique_ptr<Source> source = open({.arrays = arrays,
                                                .scratch_folder = temporary_folder(),
                                                .memory_bytes = request.memory_bytes / 2},
-                                              events);
+                                              log.events());
   const SourceInfo& info = source->info();
   if (info.schema.fields != ours.schema.fields) {
-    throw Error(Code::usage, "the arrays are {}, but the dataset has {}", fields_text(info.schema),
-                fields_text(ours.schema))
-        .at(request.dataset)
-        .hint("give each array the name of its field: " + against_example(ours.schema));
+    Error error(Code::usage, "the arrays are {}, but the dataset has {}", fields_text(info.schema),
+                fields_text(ours.schema));
+    error.at(request.dataset);
+    if (!std::ranges::equal(info.schema.fields, ours.schema.fields, {}, &Field::name, &Field::name))
+      error.hint("give each array the name of its field: " + against_example(ours.schema));
+    throw error;
   }
   std::vector<ElementCheck> checks;
-  for (const ArrayColumn& column : arrays.columns) checks.emplace_back(column, events);
+  for (const ArrayColumn& column : arrays.columns) checks.emplace_back(column, log.events());
   const Format& format = format_of(ours);
   const OptionSet options(format.options);
   Encoding encoding{format, options, {}, OnError::fail};
@@ -229,7 +229,7 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, const Ar
              {.jobs = request.jobs,
               .memory_bytes = request.memory_bytes - info.memory_bytes,
               .rows_a_shard = std::nullopt},
-             events, [&](const EncodedSample& rows) {
+             log.events(), [&](const EncodedSample& rows) {
                const DatasetDigest& digest = rows.record->digest;
                for (std::size_t i = 0; i < checks.size(); ++i) {
                  rows.record->parts[i].for_each_piece(
@@ -237,10 +237,9 @@ void compare_arrays(const Manifest& ours, const VerifyRequest& request, const Ar
                }
                theirs.append(digest);
              });
-  compare_samples(ours.digest, theirs, "the arrays", sink);
-  if (theirs.content == ours.digest.content && theirs.ordered != ours.digest.ordered)
-    notes.push_back("the arrays hold the same rows in a different order");
-  for (ElementCheck& check : checks) check.report(sink);
+  for (ElementCheck& check : checks)
+    check.report([&](Finding found) { log.add(std::move(found)); });
+  return theirs;
 }
 
 }  // namespace shale

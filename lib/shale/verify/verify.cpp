@@ -175,9 +175,7 @@ class Verification {
 
   void compare_with_source() {
     try {
-      verify_against(
-          request_, dataset_, [this](Finding finding) { log_.add(std::move(finding)); },
-          log_.events(), log_.report().notes);
+      verify_against(request_, dataset_, log_);
     } catch (const Error& error) {
       if (error.code() != Code::damaged) throw;
       log_.add_damage(error, "");
@@ -201,16 +199,11 @@ class Verification {
   }
 
   void check_shard(const ManifestShard& shard) {
-    const std::uint64_t damage_before = damage();
+    const std::uint64_t damage_before = log_.damage();
     const std::shared_ptr<ShardCheck> check = verifier_.verify(shard, log_.report().samples);
     if (!check || request_.depth != VerifyDepth::deep) return;
     verifier_.tasks().prove_digests(check);
-    if (damage() == damage_before) ask_library(*check);
-  }
-
-  // Images that were bad when they were written are not damage.
-  [[nodiscard]] std::uint64_t damage() const {
-    return log_.findings() - log_.report().bad_when_written;
+    if (log_.damage() == damage_before) ask_library(*check);
   }
 
   // Only about shards that are whole: what it says is then news, and damage does not kill it. No
@@ -254,9 +247,7 @@ void compare_unindexed(const VerifyRequest& request, VerifyLog& log) {
                                               .generator = request.generator,
                                               .memory_bytes = request.memory_bytes},
                                              log.events());
-  verify_against(
-      request, dataset, [&](Finding finding) { log.add(std::move(finding)); }, log.events(),
-      log.report().notes);
+  verify_against(request, dataset, log);
 }
 
 }  // namespace

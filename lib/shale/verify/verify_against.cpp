@@ -7,59 +7,157 @@
 #include "shale/archives/tar_stream.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/base/size_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/encoding/transform.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/labels/sample_choice.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/array_source.hpp"
+#include "shale/sources/dataset_source.hpp"
 #include "shale/sources/input_request.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/verify/compare_arrays.hpp"
-#include "shale/verify/compare_by_key.hpp"
 #include "shale/verify/compare_remade.hpp"
+#include "shale/verify/compare_samples.hpp"
+#include "shale/verify/source_verdict.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kComparesAll =
-    "the dataset was made with --select, --exclude or --split, but datasets and arrays are "
-    "compared as a "
-    "whole";
+// All of these samples are in the source, by the digests of both.
+void judge_by_digests(const Manifest& ours, const DatasetDigest& theirs,
+                      std::vector<std::string> fields_besides, bool has_other_order_of_fields,
+                      VerifyLog& log) {
+  log.report().comparison = judge({.same = ours.digest.samples,
+                                   .is_damaged = log.damage() > 0,
+                                   .is_in_other_order = theirs.ordered != ours.digest.ordered,
+                                   .has_other_order_of_fields = has_other_order_of_fields,
+                                   .fields_besides = std::move(fields_besides)},
+                                  ours);
+}
 
-// Two datasets: the digests say whether they hold the same samples under the same keys.
-void compare_digests(const Manifest& ours, const VerifyRequest& request, const FindingSink& sink,
-                     const Events& events) {
+// Rows that are not as they were written are not read.
+bool is_unreadable(const OpenedDataset& dataset, VerifyLog& log) {
+  if (log.damage() == 0 || dataset.manifest.layout.rows.has_index()) return false;
+  log.report().comparison = {
+      .verdict = SourceVerdict::damaged,
+      .sentence = "its rows were not compared with those of the source: they are damaged"};
+  return true;
+}
+
+// Puts columns into the order of the dataset's fields, and takes out those that it does not have,
+// if it has all others: their names.
+std::vector<std::string> take_common_columns(std::vector<ArrayColumn>& columns,
+                                             const Schema& ours) {
+  const auto place = [&](const ArrayColumn& column) {
+    return ours.find(column.name).value_or(ours.fields.size());
+  };
+  std::ranges::stable_sort(columns, {}, place);
+  const auto rest = std::ranges::find(columns, ours.fields.size(), place);
+  std::vector<std::string> besides;
+  if (static_cast<std::size_t>(rest - columns.begin()) < ours.fields.size()) return besides;
+  for (auto column = rest; column != columns.end(); ++column) besides.push_back(column->name);
+  columns.erase(rest, columns.end());
+  return besides;
+}
+
+void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& dataset,
+                         ArrayColumns arrays, VerifyLog& log) {
+  const Manifest& ours = dataset.manifest;
+  const auto name = [](const ArrayColumn& column) { return column.name; };
+  std::vector<std::string> names;
+  std::ranges::transform(arrays.columns, std::back_inserter(names), name);
+  std::vector<std::string> besides = take_common_columns(arrays.columns, ours.schema);
+  std::erase_if(names, [&](const std::string& one) { return !ours.schema.find(one); });
+  // Words on the command line have no order that matters.
+  const bool is_reordered =
+      request.against.size() == 1 && !std::ranges::equal(arrays.columns, names, {}, name);
+  const std::uint64_t findings = log.findings();
+  const DatasetDigest theirs = digest_of_arrays(ours, request, arrays, log);
+  if (log.findings() > findings) {
+    log.report().comparison = {.verdict = SourceVerdict::different,
+                               .findings = log.findings() - findings,
+                               .sentence = "elements in the source's files are others"};
+    return;
+  }
+  if (theirs.samples == ours.digest.samples && theirs.content == ours.digest.content)
+    return judge_by_digests(ours, theirs, std::move(besides), is_reordered, log);
+  if (is_unreadable(dataset, log)) return;
+  const std::unique_ptr<Source> source =
+      open_array_source({.arrays = std::move(arrays),
+                         .scratch_folder = temporary_folder(),
+                         .memory_bytes = request.memory_bytes / 4},
+                        log.events());
+  compare_samples(*source,
+                  {.request = request,
+                   .dataset = dataset,
+                   .against = request.against.front(),
+                   .joined_by = JoinedBy::content,
+                   .fields_besides = std::move(besides),
+                   .has_other_order_of_fields = is_reordered},
+                  log);
+}
+
+OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest& ours,
+                                    const Events& events) {
   const std::string& against = request.against.front();
   const bool is_own = look_at(against) == Place::dataset;
-  const Manifest theirs = open_dataset({.path = against,
-                                        .index_folder = is_own ? "" : request.index_folder,
-                                        .dialect = is_own || ours.layout.dialect == Dialect::own
-                                                       ? std::nullopt
-                                                       : std::optional(ours.layout.dialect),
-                                        .with_checksums = true,
-                                        .generator = request.generator,
-                                        .memory_bytes = request.memory_bytes},
-                                       events)
-                              .manifest;
-  if (!ours.layout.has_checksums) {
-    throw Error(Code::usage, "--against compares digests, but the index has none")
-        .at(request.dataset)
-        .hint(fmt::format(
-            "run '{}' to add them",
-            index_command(request.dataset, request.index_folder, ours.layout.dialect, true)));
+  // A file of the same format is read as this one.
+  std::optional<Dialect> dialect;
+  if (const std::optional<std::string> file = file_of_path(against); file && !is_own) {
+    const Format* const format = detect_file(InputFile(*file));
+    const bool is_alike = format != nullptr && format->name == ours.format;
+    if (is_alike && ours.layout.dialect != Dialect::own) dialect = ours.layout.dialect;
   }
-  compare_samples(ours.digest, theirs.digest, printable(against), sink);
-  if (ours.layout.has_keys && theirs.layout.has_keys) {
-    compare_fact("key digest", ours.digest.keys.hex(), theirs.digest.keys.hex(), printable(against),
-                 sink);
+  return open_dataset({.path = against,
+                       .index_folder = is_own ? "" : request.index_folder,
+                       .dialect = dialect,
+                       .with_checksums = true,
+                       .generator = request.generator,
+                       .memory_bytes = request.memory_bytes},
+                      events);
+}
+
+// Of two datasets the digests say whether they hold the same samples under the same keys; if they
+// do not, the samples themselves say what differs.
+void compare_with_dataset(const VerifyRequest& request, const OpenedDataset& dataset,
+                          VerifyLog& log) {
+  const Manifest& ours = dataset.manifest;
+  const OpenedDataset source = open_compared_dataset(request, ours, log.events());
+  const Manifest& theirs = source.manifest;
+  const bool has_both = ours.layout.has_checksums && theirs.layout.has_checksums;
+  const JoinedBy by = joined_by(ours, theirs.layout.has_keys && theirs.schema.has_keys);
+  const bool has_same_keys = by == JoinedBy::content || ours.digest.keys == theirs.digest.keys;
+  if (has_both && has_same_keys && ours.digest.samples == theirs.digest.samples &&
+      ours.digest.content == theirs.digest.content)
+    return judge_by_digests(ours, theirs.digest, {}, false, log);
+  if (is_unreadable(dataset, log)) return;
+  std::vector<std::string> common, besides;
+  for (const Field& field : theirs.schema.fields)
+    (ours.schema.find(field.name) ? common : besides).push_back(field.name);
+  if (common.empty()) {
+    throw Error(Code::mismatch, "has none of the fields of the dataset")
+        .at(request.against.front())
+        .hint("'shale info' lists the fields of both");
   }
+  const std::unique_ptr<Source> samples = make_dataset_source(
+      source, {.fields = besides.empty() ? std::vector<std::string>() : common});
+  const bool does_image_work = !ours.transform.empty() && theirs.transform != ours.transform;
+  if (does_image_work && by == JoinedBy::content && other_codec(ours.transform))
+    return compare_what_went_in(ours, *samples, request, log);
+  compare_samples(*samples,
+                  {.request = request,
+                   .dataset = dataset,
+                   .against = request.against.front(),
+                   .joined_by = by,
+                   .does_image_work = does_image_work,
+                   .fields_besides = std::move(besides)},
+                  log);
 }
 
 // Whether the dataset, or the one that it is a copy of, was made from a flat folder.
@@ -124,37 +222,24 @@ std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
   return open_tar_stream(path, std::move(opened), request);
 }
 
-void note_left_out(const Manifest& manifest, std::uint64_t left_out,
-                   std::vector<std::string>& notes) {
-  if (!has_chosen_samples(manifest)) return;
-  notes.push_back(fmt::format(
-      "{} of the source are not in the dataset, which was made with --select, --exclude or "
-      "--split",
-      format_counted(left_out, "sample", "samples")));
+// By their keys, or where the dataset has none by their content.
+void compare_files(Source& source, const VerifyRequest& request, const OpenedDataset& dataset,
+                   const std::string& against, bool compares_labels, VerifyLog& log) {
+  const Manifest& manifest = dataset.manifest;
+  const JoinedBy by = joined_by(manifest, true);
+  if (by == JoinedBy::content && !manifest.transform.empty() && other_codec(manifest.transform))
+    return compare_what_went_in(manifest, source, request, log);
+  if (is_unreadable(dataset, log)) return;
+  compare_samples(source,
+                  {.request = request,
+                   .dataset = dataset,
+                   .against = against,
+                   .joined_by = by,
+                   .compares_labels = compares_labels},
+                  log);
 }
 
-void note_runs(const Manifest& manifest, std::string_view source, std::vector<std::string>& notes) {
-  if (manifest.runs.empty()) return;
-  notes.push_back(
-      fmt::format("the dataset was appended to and holds the samples of {} inputs: the {} "
-                  "must have them all",
-                  manifest.runs.size(), source));
-}
-
-// Of a single file, which does not say where its fields are from, and against a list of files.
-void note_uncompared(const Manifest& manifest, const SourceInfo& source,
-                     std::vector<std::string>& notes) {
-  std::string names;
-  for (const Field& field : manifest.schema.fields) {
-    if (field.name == "label" || source.schema.find(field.name)) continue;
-    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(field.name));
-  }
-  if (!names.empty())
-    notes.push_back(fmt::format("not compared, because they are not in the source: {}", names));
-}
-
-void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
-                  const FindingSink& sink, const Events& events, std::vector<std::string>& notes) {
+void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string_view option = is_of_frames                   ? "a dataset of videos"
@@ -174,17 +259,11 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset,
                  .scratch_folder = temporary_folder(),
                  .memory_bytes = request.memory_bytes / 4,
                  .all_memory_bytes = request.memory_bytes,
-                 .stop_if_asked = [&] { events.stop_if_asked(); }});
+                 .stop_if_asked = [&] { log.events().stop_if_asked(); }});
   const bool has_labels = source->info().schema.find("label").has_value();
-  note_runs(manifest, "list", notes);
   if (!has_labels && manifest.schema.find("label"))
-    notes.emplace_back("labels were not compared: the list has none");
-  note_uncompared(manifest, source->info(), notes);
-  const ComparedKeys compared = compare_by_key(
-      *source,
-      {.request = request, .dataset = dataset, .against = "stdin", .compares_labels = has_labels},
-      sink, events, notes);
-  note_left_out(manifest, compared.left_out, notes);
+    log.note("labels were not compared: the list has none");
+  compare_files(*source, request, dataset, "stdin", has_labels, log);
 }
 
 // What is gone from there would not be compared.
@@ -209,8 +288,7 @@ void refuse_less_metadata(const VerifyRequest& request, const SourceInfo& source
 // Of a folder, an archive, a stream, or of folders that are joined.
 void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                         const std::optional<StreamPath>& stream, std::unique_ptr<InputStream> input,
-                        const FindingSink& sink, const Events& events,
-                        std::vector<std::string>& notes) {
+                        VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
   std::vector<NamedFolder> folders = find_named_folders(request.against);
   if (!folders.empty()) request.against = {folders.front().root};
@@ -237,7 +315,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                        .scratch_folder = temporary_folder(),
                        .memory_bytes = request.memory_bytes / 4,
                        .all_memory_bytes = request.memory_bytes,
-                       .stop_if_asked = [&] { events.stop_if_asked(); },
+                       .stop_if_asked = [&] { log.events().stop_if_asked(); },
                        .folders = std::move(folders)};
   std::unique_ptr<Source> source;
   if (stream) {
@@ -247,43 +325,19 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
     source = is_of_frames ? open_frames(folder) : open_folder(folder);
   }
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
-  note_uncompared(manifest, source->info(), notes);
-  note_runs(manifest, "folder", notes);
   if (!compares_labels && metadata.empty())
-    notes.push_back("labels were not compared: pass --labels with the file that has them");
-  const ComparedKeys compared = compare_by_key(*source,
-                                               {.request = request,
-                                                .dataset = dataset,
-                                                .against = against,
-                                                .compares_labels = compares_labels},
-                                               sink, events, notes);
-  if (compared.has_unknown_labels) {
-    notes.emplace_back(
-        "labels were not compared: the dataset has no names of classes, and the class folders of "
-        "the stream have no numbers");
-  }
-  note_left_out(manifest, compared.left_out, notes);
+    log.note("labels were not compared: pass --labels with the file that has them");
+  compare_files(*source, request, dataset, against, compares_labels, log);
 }
 
 }  // namespace
 
-void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
-                    const FindingSink& sink, const Events& events,
-                    std::vector<std::string>& notes) {
+void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
-  if (manifest.part) {
-    throw Error(Code::unsupported,
-                "is part {} of {}, which cannot be compared with the whole input",
-                manifest.part->index, manifest.part->count)
-        .at(request.dataset)
-        .hint("merge the parts, and compare the result");
-  }
   const std::vector<NamedFolder> folders = find_named_folders(request.against);
-  if (const std::optional<ArrayColumns> arrays =
-          folders.empty() ? find_array_columns(request.against, {}) : std::nullopt) {
-    if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
-    return compare_arrays(manifest, request, *arrays, sink, events, notes);
-  }
+  if (std::optional<ArrayColumns> arrays =
+          folders.empty() ? find_array_columns(request.against, {}) : std::nullopt)
+    return compare_with_arrays(request, dataset, std::move(*arrays), log);
   if (request.against.size() > 1 && folders.empty()) {
     throw Error(Code::usage, "--against is given {} times, but not with arrays",
                 request.against.size())
@@ -301,24 +355,17 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset,
   const std::string names = option_of(manifest, kFoldersOption);
   if (is_of_folder && !names.empty() && names != names_text(folders))
     throw not_the_folders(request.dataset, names, "--against");
-  if (is_remade(dataset, request, is_of_folder, events)) {
-    if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
-    return compare_remade(dataset, request, sink, events, notes);
-  }
-  if (!is_of_folder) {
-    if (has_chosen_samples(manifest)) notes.emplace_back(kComparesAll);
-    compare_digests(manifest, request, sink, events);
-    return;
-  }
+  if (!is_of_folder) return compare_with_dataset(request, dataset, log);
   // stdin is opened once: it is a list, which is kept, or an archive.
   std::unique_ptr<InputStream> input;
   if (stream && is_stdin(*stream) && !request.stdin_copy->is_whole()) {
-    input = std::make_unique<InputStream>(std::string(kStdin), [&] { events.stop_if_asked(); });
+    input =
+        std::make_unique<InputStream>(std::string(kStdin), [&] { log.events().stop_if_asked(); });
     if (keep_if_list(*request.stdin_copy, *input)) input.reset();
   }
   const bool is_list = stream && is_stdin(*stream) && request.stdin_copy->is_whole();
-  if (is_list) return compare_list(request, dataset, sink, events, notes);
-  compare_with_files(request, dataset, stream, std::move(input), sink, events, notes);
+  if (is_list) return compare_list(request, dataset, log);
+  compare_with_files(request, dataset, stream, std::move(input), log);
 }
 
 }  // namespace shale

@@ -31,6 +31,8 @@ class VerifyLog {
   void count(std::uint64_t findings) { report_.findings += findings; }
   /// Makes a finding of an error that is damage. Errors: any other error, thrown again.
   void add_damage(const Error& error, const std::string& shard);
+  /// Findings but for images that were bad when they were written.
+  [[nodiscard]] std::uint64_t damage() const { return report_.findings - report_.bad_when_written; }
   void note(std::string sentence) { report_.notes.push_back(std::move(sentence)); }
 
   /// Bytes that are to be done, or are done, for the progress.

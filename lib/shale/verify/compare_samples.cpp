@@ -1,8 +1,7 @@
-#include "shale/verify/compare_by_key.hpp"
+#include "shale/verify/compare_samples.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -11,37 +10,24 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/labels/sample_choice.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/open_shards.hpp"
 #include "shale/sources/transformed_source.hpp"
+#include "shale/verify/source_verdict.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kUnread = ~std::uint64_t{0} - 3;   // no row, but a sample of the source
-constexpr std::uint64_t kLacking = ~std::uint64_t{0} - 2;  // a file or a label of it is missing
-constexpr std::uint64_t kUnmade = ~std::uint64_t{0} - 1;   // image work makes nothing of it
-constexpr std::uint64_t kSkipped = ~std::uint64_t{0};      // it is in skipped.csv
 constexpr std::size_t kMostListedElements = 4096;
-
-// A row of either list. `measure`: of a sample that was read its hash (16 bytes), then of each
-// field u64 length, u32 crc32c, u32 number of elements, or the 8 bytes of its number; of each
-// element of its lists, if they are not too many, u64 length and u32 crc32c. Of one of the dataset
-// that could not be read: nothing; of one of the source: why.
-struct ComparedRow {
-  std::string key;
-  std::uint64_t place = 0;  // the row in the dataset, or one of those above
-  std::int64_t label = 0;
-  std::string measure = {};
-  static auto columns(auto& row) { return std::tie(row.key, row.place, row.label, row.measure); }
-};
-using ComparedRows = SortedTable<ComparedRow>;
+constexpr std::size_t kMostHeld = 1000;
+constexpr std::size_t kHashBytes = 16;
 
 std::string measure_of(const Record& record, const Schema& schema) {
   std::string measure(as_text(record.digest.content.bytes()));
@@ -64,188 +50,99 @@ std::string measure_of(const Record& record, const Schema& schema) {
   return measure;
 }
 
-std::optional<std::size_t> label_of(const Schema& schema) {
-  const std::optional<std::size_t> label = schema.find("label");
-  return label && schema.fields[*label].kind == Kind::integer ? label : std::nullopt;
-}
-
-// A finding about the sample of a key.
-Finding finding_of(const std::string& key, std::string message) {
+Finding finding_of(std::string message) {
   Finding finding;
   finding.message = std::move(message);
+  return finding;
+}
+
+// About the sample of a key.
+Finding finding_of(const std::string& key, std::string message) {
+  Finding finding = finding_of(std::move(message));
   finding.sample = SampleId{key, std::nullopt};
   return finding;
 }
 
-// A side of the comparison: its samples with a label of zero, so that they are the same whatever
-// numbers the classes have; label and place of each wait for its encoding.
-class ComparedSide : public Source {
- public:
-  struct Known {
-    std::uint64_t place = 0;
-    std::int64_t label = 0;
-  };
-
-  [[nodiscard]] const SourceInfo& info() const final { return info_; }
-  // Of the samples in the order in which next() gave them.
-  [[nodiscard]] Known take_known() {
-    const Known known = known_.front();
-    known_.pop_front();
-    return known;
-  }
-
- protected:
-  SourceInfo info_;
-  std::deque<Known> known_;
+struct ContentHash {
+  std::string hash;
+  static auto columns(auto& row) { return std::tie(row.hash); }
 };
 
-class SourceSide final : public ComparedSide {
+// Where the runs of a dataset that was appended to begin and end, and which of their samples the
+// source does not have.
+class RunsOfDataset {
  public:
-  SourceSide(Source& whole, std::shared_ptr<const Transform> transform, const Schema& schema,
-             ComparedRows& list)
-      : whole_(whole), label_(label_of(whole.info().schema)), list_(list) {
-    info_ = whole.info();
-    info_.schema = schema;
-    info_.transform = std::move(transform);
-    info_.image_fields.clear();  // bad images are compared like others
-    info_.digest.reset();
+  explicit RunsOfDataset(const Manifest& manifest) {
+    std::uint64_t end = 0;
+    for (const ManifestRun& run : manifest.runs) ends_.push_back(end += run.samples);
+    if (ends_.empty()) ends_.push_back(manifest.digest.samples);
+    absent_.resize(ends_.size());
   }
 
-  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
-    while (std::optional<PendingSample> sample = next_of_whole()) {
-      const std::int64_t label =
-          label_ ? std::exchange(sample->cells[*label_].integer, 0) : std::int64_t{0};
-      if (sample->lacks.empty()) {
-        known_.push_back({.place = kUnread, .label = label});
-        return sample;
-      }
-      list_.add({sample->key, kLacking, label});
-    }
-    return std::nullopt;
+  [[nodiscard]] std::size_t holding(std::uint64_t row) const {
+    const auto end = std::ranges::upper_bound(ends_, row);
+    return std::min(static_cast<std::size_t>(end - ends_.begin()), ends_.size() - 1);
   }
+  void count_absent(std::uint64_t row) { ++absent_[holding(row)]; }
+  [[nodiscard]] std::uint64_t absent(std::size_t run) const { return absent_[run]; }
+  // All of its samples are of another input, if any run is of this one.
+  [[nodiscard]] bool is_absent(std::size_t run) const {
+    return absent_[run] == ends_[run] - (run == 0 ? 0 : ends_[run - 1]);
+  }
+  [[nodiscard]] std::size_t count() const { return ends_.size(); }
 
  private:
-  // Damage of the source is not one of the dataset.
-  [[nodiscard]] std::optional<PendingSample> next_of_whole() try {
-    return whole_.next(1);
-  } catch (const Error& error) {
-    if (!info_.is_stream || error.code() != Code::damaged) throw;
-    Error again(Code::bad_content, "{}", error.message());
-    if (!error.cause().empty()) again.because(error.cause());
-    again.at(error.file(), error.offset());
-    if (error.sample()) again.for_sample(error.sample()->key);
-    throw again.hint("the source is damaged, which says nothing of the dataset: get it again");
-  }
-
-  Source& whole_;
-  const std::optional<std::size_t> label_;
-  ComparedRows& list_;
+  std::vector<std::uint64_t> ends_, absent_;
 };
 
-// The samples as they are stored: what they should be is not asked, since differences are wanted.
-class StoredSide final : public ComparedSide {
+class SampleComparison {
  public:
-  // `fields`: of the dataset, for each of the schema; nullopt: there is none, and it counts as 0.
-  StoredSide(const OpenedDataset& dataset, const Schema& schema,
-             std::vector<std::optional<std::size_t>> fields, std::optional<std::size_t> label,
-             ComparedRows& list)
-      : dataset_(dataset), fields_(std::move(fields)), label_(label), list_(list) {
-    info_.schema = schema;
-    info_.container = &format_of(dataset.manifest);
-    info_.manifest.samples = dataset.manifest.digest.samples;
-  }
-
-  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override {
-    for (; shard_ < dataset_.shards.size(); ++shard_, row_ = 0) {
-      ShardCursor& shard = open_.at(shard_);
-      while (row_ < dataset_.shards.samples(shard_)) {
-        const IndexRow row = shard.index->row(row_++);
-        const Known known{.place = place_++, .label = label_ ? row.cells[*label_].integer : 0};
-        PendingSample sample;
-        if (take_places(shard, row, sample)) {
-          known_.push_back(known);
-          return sample;
-        }
-        list_.add({sample.key, known.place, known.label});
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  // False: a value is missing, or does not lie in its file.
-  bool take_places(ShardCursor& shard, const IndexRow& row, PendingSample& sample) const {
-    sample.key = as_text(shard.keys->view(row.key.offset, row.key.length));
-    sample.keeps_open = shard.reader;
-    const std::optional<std::size_t> label = label_of(info_.schema);
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const std::size_t field = fields_[i].value_or(0);
-      const InputFile& file = shard.reader->file_of_field(field);
-      sample.descriptors.push_back(file.descriptor());
-      sample.cells.emplace_back();
-      if (!fields_[i] || i == label) continue;
-      sample.cells.back() = row.cells[field];
-      if (!is_located(info_.schema.fields[i].kind)) continue;
-      const FieldPlace& place = row.cells[field].place;
-      if (place.offset > file.size() || place.length > file.size() - place.offset) return false;
-      if (info_.schema.fields[i].kind == Kind::list) {
-        const std::vector<FieldPlace> elements = shard.reader->elements_of(place);
-        sample.elements.insert(sample.elements.end(), elements.begin(), elements.end());
-      }
-      sample.bytes += place.length;
-    }
-    return true;
-  }
-
-  const OpenedDataset& dataset_;
-  const std::vector<std::optional<std::size_t>> fields_;
-  const std::optional<std::size_t> label_;
-  ComparedRows& list_;
-  OpenShards open_{dataset_.paths, dataset_.manifest, dataset_.shards};
-  std::uint64_t shard_ = 0, row_ = 0, place_ = 0;
-};
-
-class KeyComparison {
- public:
-  KeyComparison(Source& source, const ComparedByKey& compared, const FindingSink& sink,
-                const Events& events, std::vector<std::string>& notes)
+  SampleComparison(Source& source, const ComparedSamples& compared, VerifyLog& log)
       : source_(source),
         request_(compared.request),
         dataset_(compared.dataset),
-        sink_(sink),
-        events_{Callbacks{.note = {}, .progress = {}, .should_stop = events.should_stop}},
+        joined_by_(compared.joined_by),
+        log_(log),
+        events_{Callbacks{.note = {}, .progress = {}, .should_stop = log.events().should_stop}},
         classes_(source.info().classes),
         open_(dataset_.paths, manifest_, dataset_.shards) {
-    if (compared.compares_labels) label_ = label_of(manifest_.schema);
-    find_work(compared.against, notes);
+    if (compared.compares_labels && is_by_key()) label_ = label_of(manifest_.schema);
+    if (compared.does_image_work) find_work(compared.against);
     find_fields();
+    facts_.has_other_order_of_fields |= compared.has_other_order_of_fields;
+    facts_.fields_besides = compared.fields_besides;
   }
 
-  [[nodiscard]] ComparedKeys run() {
+  void run() {
     const std::uint64_t list_bytes = (request_.memory_bytes - memory_of_source()) / 2;
     ComparedRows theirs(temporary_folder(), list_bytes), ours(temporary_folder(), list_bytes);
-    list_skipped(ours);
-    StoredSide stored(dataset_, schema_, field_of_, label_, ours);
-    list(stored, ours);
-    SourceSide files(source_, transform_, schema_, theirs);
-    list(files, theirs);
+    if (is_by_key()) list_skipped(ours);
+    const DatasetDigest stored = list_dataset(ours);
+    SourceSide files(source_, transform_, schema_, joined_by_, manifest_, theirs);
+    const DatasetDigest read = list(files, theirs);
     join(theirs, ours);
-    return result_;
+    const bool has_same_content =
+        compares_payload_ && stored.samples == read.samples && stored.content == read.content;
+    facts_.is_in_other_order = has_same_content && stored.ordered != read.ordered;
+    if (facts_.same + facts_.different == 0 && is_by_key() && compares_payload_)
+      facts_.under_other_keys = count_common_content(theirs, ours);
+    report();
   }
 
  private:
+  [[nodiscard]] bool is_by_key() const { return joined_by_ == JoinedBy::key; }
   [[nodiscard]] std::uint64_t memory_of_source() const {
     return memory_beside_keys(request_.memory_bytes);
   }
 
-  void find_work(const std::string& against, std::vector<std::string>& notes) {
+  void find_work(const std::string& against) {
     if (manifest_.transform.empty()) return;
     std::vector<std::string> ignored;
     transform_ =
         transform_for(source_.info(), image_request_of(manifest_.transform), against, ignored);
     if (const std::optional<std::string> codec = other_codec(manifest_.transform)) {
       compares_payload_ = false;
-      notes.push_back(fmt::format(
+      log_.note(fmt::format(
           "the images were made by {}: they were not compared, only keys and labels", *codec));
     }
   }
@@ -257,28 +154,53 @@ class KeyComparison {
         .at(request_.dataset);
   }
 
-  // Texts and tensors are compared as the bytes that they are: a file of another tool may not say
-  // what they were, and a damaged one may hold any bytes.
+  // By key texts and tensors are compared as the bytes that they are: a file of another tool may
+  // not say what they were, and a damaged one may hold any bytes.
   void find_fields() {
     schema_ = transform_ ? transform_->output() : source_.info().schema;
+    std::optional<std::size_t> last;
     for (Field& field : schema_.fields) {
       const std::optional<std::size_t> same = manifest_.schema.find(field.name);
       field_of_.push_back(same);
       const bool is_label = field.name == "label", is_first = field_of_.size() == 1;
       if (!same && !is_label) throw lacks_field(field, is_first);
-      if (same && !is_label) {
-        const Kind found = manifest_.schema.fields[*same].kind;
-        const bool is_run = is_located(field.kind) && field.kind != Kind::list;
-        const bool is_same =
-            is_run && !is_first ? is_located(found) && found != Kind::list : found == field.kind;
-        if (!is_same) throw lacks_field(field, true);
+      if (same && !is_label) refuse_other_kind(field, manifest_.schema.fields[*same], is_first);
+      if (same) {
+        facts_.has_other_order_of_fields |= last && *last > *same;
+        last = same;
       }
-      if (is_located(field.kind) && field.kind != Kind::list)
+      if (is_by_key() && is_located(field.kind) && field.kind != Kind::list)
         field = {.name = field.name, .kind = Kind::bytes};
+    }
+    for (const Field& field : manifest_.schema.fields) {
+      if (field.name != "label" && !schema_.find(field.name))
+        facts_.fields_uncompared.push_back(field.name);
     }
   }
 
-  void list(ComparedSide& side, ComparedRows& list) const {
+  void refuse_other_kind(const Field& field, const Field& stored, bool is_first) const {
+    const bool is_run = is_located(field.kind) && field.kind != Kind::list;
+    const bool is_same = is_run && !is_first ? is_located(stored.kind) && stored.kind != Kind::list
+                                             : stored.kind == field.kind;
+    if (!is_same) throw lacks_field(field, true);
+    if (field.kind != Kind::tensor || stored.kind != Kind::tensor) return;
+    if (field.dtype == stored.dtype && field.shape == stored.shape) return;
+    throw Error(Code::mismatch, "the dataset has {}, but the source {}", field_text(stored),
+                field_text(field))
+        .at(request_.dataset);
+  }
+
+  [[nodiscard]] DatasetDigest list_dataset(ComparedRows& ours) const {
+    if (!manifest_.layout.rows.has_index()) {
+      RowsSide rows(dataset_, schema_);
+      return list(rows, ours);
+    }
+    StoredSide stored(dataset_, schema_, joined_by_, field_of_, label_, ours);
+    return list(stored, ours);
+  }
+
+  DatasetDigest list(ComparedSide& side, ComparedRows& list) const {
+    DatasetDigest digest;
     if (!compares_payload_) {
       while (const std::optional<PendingSample> sample = side.next(1)) {
         events_.stop_if_asked();
@@ -286,12 +208,13 @@ class KeyComparison {
         list.add({sample->key, known.place, known.label});
       }
     } else {
-      encode(side, list);
+      digest = encode(side, list);
     }
     list.finish();
+    return digest;
   }
 
-  void encode(ComparedSide& side, ComparedRows& list) const {
+  DatasetDigest encode(ComparedSide& side, ComparedRows& list) const {
     const Format& format = format_of(manifest_);
     const OptionSet options(format.options);
     const bool keeps_bad = option_of(manifest_, "on_error") == "keep";
@@ -299,15 +222,22 @@ class KeyComparison {
                       keeps_bad ? OnError::keep : OnError::skip};
     encoding.layout.has_elements = schema_.has_lists();
     const std::uint64_t least = request_.memory_bytes / 8;
+    DatasetDigest digest;
     encode_all(
         side, encoding,
         {.jobs = std::max(1U, request_.jobs),
          .memory_bytes = memory_of_source() - std::max(least, source_.info().memory_bytes)},
         events_, [&](const EncodedSample& sample) {
           const auto [place, label] = side.take_known();
-          list.add({sample.key, sample.record ? place : kUnmade, label,
-                    sample.record ? measure_of(*sample.record, schema_) : sample.fault.text});
+          if (sample.record) digest.append(sample.record->digest);
+          if (is_by_key()) {
+            list.add({sample.key, sample.record ? place : kUnmade, label,
+                      sample.record ? measure_of(*sample.record, schema_) : sample.fault.text});
+          } else if (sample.record) {
+            list.add({std::string(as_text(sample.record->digest.content.bytes())), place});
+          }
         });
+    return digest;
   }
 
   void list_skipped(ComparedRows& list) const {
@@ -327,11 +257,11 @@ class KeyComparison {
     while (source || sample) {
       events_.stop_if_asked();
       if (source && (!sample || source->key < sample->key)) {
-        report_additional(*source, source->key == last);
+        report_additional(*source, is_by_key() && source->key == last);
         last = std::move(source->key);
         source = theirs.next();
       } else if (!source || sample->key < source->key) {
-        sink_(finding_of(sample->key, "sample is not in the source"));
+        report_absent(*sample);
         sample = ours.next();
       } else {
         if (sample->place != kSkipped) compare(*source, *sample);
@@ -342,33 +272,137 @@ class KeyComparison {
     }
   }
 
+  // Of samples that have no keys in common: those that both lists have, whatever their keys.
+  [[nodiscard]] static std::uint64_t count_common_content(ComparedRows& theirs,
+                                                          ComparedRows& ours) {
+    constexpr std::uint64_t kSortBytes = 4 << 20;
+    SortedTable<ContentHash> one(temporary_folder(), kSortBytes);
+    SortedTable<ContentHash> other(temporary_folder(), kSortBytes);
+    const auto sort = [](ComparedRows& rows, SortedTable<ContentHash>& hashes) {
+      rows.rewind();
+      while (const std::optional<ComparedRow> row = rows.next()) {
+        if (row->place < kLacking && !row->measure.empty())
+          hashes.add({row->measure.substr(0, kHashBytes)});
+      }
+      hashes.finish();
+    };
+    sort(theirs, one);
+    sort(ours, other);
+    std::uint64_t common = 0;
+    for (const ContentHash* hash = one.row(); hash != nullptr; hash = one.row()) {
+      other.pass_below(&ContentHash::hash, hash->hash);
+      if (other.row() != nullptr && other.row()->hash == hash->hash) {
+        ++common;
+        other.step();
+      }
+      one.step();
+    }
+    return common;
+  }
+
   void report_additional(const ComparedRow& source, bool is_twice) {
     if (is_twice) {
-      sink_(finding_of(source.key, "source has two files of this name"));
-    } else if (has_chosen_samples(manifest_)) {
-      ++result_.left_out;
+      hold(finding_of(source.key, "source has two files of this name"));
+    } else if (is_of_some_samples(manifest_)) {
+      ++facts_.left_out;
+      return;
+    } else if (is_by_key()) {
+      hold(finding_of(source.key,
+                      "source file is not in the dataset, nor in " + std::string(kSkippedName)));
     } else {
-      sink_(finding_of(source.key,
-                       "source file is not in the dataset, nor in " + std::string(kSkippedName)));
+      hold(finding_of(
+               fmt::format("the dataset lacks row {} of the source", format_count(source.place))),
+           std::nullopt, source.place);
     }
+    ++facts_.not_in_dataset;
+  }
+
+  void report_absent(const ComparedRow& sample) {
+    if (sample.place == kSkipped) return;  // and gone from the source by now
+    runs_.count_absent(sample.place);
+    Finding finding = finding_of(sample.key, "sample is not in the source");
+    if (!is_by_key()) {
+      const std::uint64_t number = dataset_.shards.holding(sample.place);
+      finding = finding_of("row is not in the source");
+      finding.shard = dataset_.shards[number].name;
+      finding.row = sample.place - dataset_.shards.first_row(number);
+    }
+    hold(std::move(finding), runs_.holding(sample.place), sample.place);
+  }
+
+  // What is found is said when all is known: it may be no finding then.
+  void hold(Finding finding, std::optional<std::size_t> absent_of_run = std::nullopt,
+            std::uint64_t row = 0) {
+    if (!absent_of_run) ++found_;
+    if (held_.size() < kMostHeld) held_.push_back({std::move(finding), absent_of_run, row});
+  }
+
+  // Instead of all that is held.
+  void hold_only(std::string message) {
+    held_.clear();
+    held_.push_back({finding_of(std::move(message)), std::nullopt, 0});
+    found_ = 1;
+  }
+
+  // Of rows, which were found by their hashes.
+  void sort_held() {
+    std::ranges::sort(held_, {}, [](const Held& one) {
+      return std::pair(!one.absent_of_run.has_value(), one.row);
+    });
+  }
+
+  void report() {
+    for (std::size_t run = 0; run < runs_.count(); ++run) {
+      const bool is_other = runs_.count() > 1 && runs_.is_absent(run) && facts_.same > 0;
+      (is_other ? facts_.of_other_runs : facts_.not_in_source) += runs_.absent(run);
+      facts_.runs_found += is_other ? 0 : 1;
+    }
+    facts_.is_damaged = log_.damage() > 0;
+    SourceComparison comparison = judge(facts_, manifest_);
+    const bool is_one_finding = comparison.verdict == SourceVerdict::other_keys ||
+                                comparison.verdict == SourceVerdict::another_source;
+    if (comparison.verdict == SourceVerdict::other_keys)
+      hold_only("keys differ from those of the source");
+    if (comparison.verdict == SourceVerdict::another_source)
+      hold_only("no sample of the dataset is in the source");
+    if (!is_by_key()) sort_held();
+    std::uint64_t told = 0;
+    for (auto& [finding, run, row] : held_) {
+      if (run && runs_.count() > 1 && runs_.is_absent(*run) && facts_.same > 0) continue;
+      log_.add(std::move(finding));
+      ++told;
+    }
+    comparison.findings = found_ + (is_one_finding ? 0 : facts_.not_in_source);
+    log_.count(comparison.findings - told);
+    log_.report().comparison = std::move(comparison);
   }
 
   void compare(const ComparedRow& source, const ComparedRow& sample) {
+    const std::uint64_t before = found_;
+    compare_both(source, sample);
+    ++(found_ == before ? facts_.same : facts_.different);
+  }
+
+  void compare_both(const ComparedRow& source, const ComparedRow& sample) {
+    if (!is_by_key()) return;
     if (source.place == kLacking) {
-      return sink_(finding_of(source.key,
-                              "sample is incomplete in the source: a file or a label that belongs "
-                              "to it is missing"));
+      return hold(finding_of(source.key,
+                             "sample is incomplete in the source: a file or a label that belongs "
+                             "to it is missing"));
     }
     const bool is_unknown = source_.info().is_stream && source.label < 0 &&
                             manifest_.classes.empty() && request_.labels_file.empty();
-    result_.has_unknown_labels = result_.has_unknown_labels || is_unknown;
+    if (is_unknown && !std::exchange(has_unknown_labels_, true)) {
+      log_.note(
+          "labels were not compared: the dataset has no names of classes, and the class folders of "
+          "the stream have no numbers");
+    }
     if (label_ && !is_unknown) compare_label(source, sample);
     if (!compares_payload_) return;
     if (source.place == kUnmade) {
-      Finding finding = finding_in(
+      return hold(finding_in(
           sample, std::nullopt,
-          "sample is not what image work makes of the source file, which " + source.measure);
-      return sink_(std::move(finding));
+          "sample is not what image work makes of the source file, which " + source.measure));
     }
     if (source.measure != sample.measure) report_difference(source, sample);
   }
@@ -391,10 +425,9 @@ class KeyComparison {
 
   // Of the first field that differs.
   void report_difference(const ComparedRow& source, const ComparedRow& sample) {
-    constexpr std::size_t kHashBytes = 16;
     if (sample.measure.empty()) {
-      return sink_(finding_in(sample, std::nullopt,
-                              "a value of the sample is missing, or lies outside of its file"));
+      return hold(finding_in(sample, std::nullopt,
+                             "a value of the sample is missing, or lies outside of its file"));
     }
     ByteReader found(as_bytes(std::string_view(sample.measure).substr(kHashBytes)));
     ByteReader expected(as_bytes(std::string_view(source.measure).substr(kHashBytes)));
@@ -410,8 +443,8 @@ class KeyComparison {
       finding = std::move(one);
     }
     if (is_of_elements) name_element(*finding, found, expected);
-    sink_(finding ? std::move(*finding)
-                  : finding_in(sample, std::nullopt, "sample differs from " + what()));
+    hold(finding ? std::move(*finding)
+                 : finding_in(sample, std::nullopt, "sample differs from " + what()));
   }
 
   [[nodiscard]] std::string what() const {
@@ -494,14 +527,21 @@ class KeyComparison {
     Finding finding = finding_in(sample, label_, "label differs from the source");
     finding.found = text(ours, sample.label);
     finding.expected = text(theirs, source.label);
-    sink_(std::move(finding));
+    hold(std::move(finding));
   }
+
+  struct Held {
+    Finding finding;
+    std::optional<std::size_t> absent_of_run;  // the run of a sample that is not in the source
+    std::uint64_t row = 0;                     // of the dataset or the source
+  };
 
   Source& source_;
   const VerifyRequest& request_;
   const OpenedDataset& dataset_;
   const Manifest& manifest_ = dataset_.manifest;
-  const FindingSink& sink_;
+  const JoinedBy joined_by_;
+  VerifyLog& log_;
   const Events events_;
   const std::vector<std::string> classes_;  // of the source, before its end
   bool compares_payload_ = true;
@@ -510,14 +550,22 @@ class KeyComparison {
   std::vector<std::optional<std::size_t>> field_of_;  // of the dataset, for each of it
   std::optional<std::size_t> label_;                  // of the dataset, if labels are compared
   OpenShards open_;                                   // for what findings say
-  ComparedKeys result_;
+  RunsOfDataset runs_{manifest_};
+  ComparedFacts facts_;
+  std::vector<Held> held_;   // at most kMostHeld
+  std::uint64_t found_ = 0;  // held or not, but for samples that are not in the source
+  bool has_unknown_labels_ = false;
 };
 
 }  // namespace
 
-ComparedKeys compare_by_key(Source& source, const ComparedByKey& compared, const FindingSink& sink,
-                            const Events& events, std::vector<std::string>& notes) {
-  return KeyComparison(source, compared, sink, events, notes).run();
+JoinedBy joined_by(const Manifest& dataset, bool source_has_keys) {
+  const bool has_keys = dataset.layout.has_keys && dataset.schema.has_keys;
+  return has_keys && source_has_keys ? JoinedBy::key : JoinedBy::content;
+}
+
+void compare_samples(Source& source, const ComparedSamples& compared, VerifyLog& log) {
+  SampleComparison(source, compared, log).run();
 }
 
 }  // namespace shale

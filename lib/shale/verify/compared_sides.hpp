@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/encoding/transform.hpp"
+#include "shale/format/source.hpp"
+#include "shale/io/sorted_table.hpp"
+#include "shale/shards/open_shards.hpp"
+
+// The two sides of a comparison, each as a source of samples on their way to digests.
+
+namespace shale {
+
+/// How the samples of two sides are joined.
+enum class JoinedBy {
+  key,      ///< each has one of its own
+  content,  ///< keys are the numbers of rows, or there are none: equal rows are the same sample
+};
+
+/// What ComparedRow::place says where it is not a row of the dataset.
+inline constexpr std::uint64_t kUnread = ~std::uint64_t{0} - 3;  ///< a sample of the source
+inline constexpr std::uint64_t kLacking =
+    ~std::uint64_t{0} - 2;  ///< a file or a label of it is missing
+inline constexpr std::uint64_t kUnmade = ~std::uint64_t{0} - 1;  ///< image work makes nothing of it
+inline constexpr std::uint64_t kSkipped = ~std::uint64_t{0};     ///< it is in skipped.csv
+
+/// A sample of either side. `key`: what it is joined by: its key, or the hash of its content.
+/// `measure`: of a sample that was read its hash (16 bytes), then of each field u64 length, u32
+/// crc32c, u32 number of elements, or the 8 bytes of its number; of each element of its lists, if
+/// they are not too many, u64 length and u32 crc32c. Of one of the dataset that could not be read:
+/// nothing; of one of the source: why. Nothing where samples are joined by content.
+struct ComparedRow {
+  std::string key;
+  std::uint64_t place = 0;  ///< the row in the dataset, or one of those above
+  std::int64_t label = 0;
+  std::string measure = {};
+  static auto columns(auto& row) { return std::tie(row.key, row.place, row.label, row.measure); }
+};
+using ComparedRows = SortedTable<ComparedRow>;
+
+/// A side of a comparison by key has labels of zero, so that samples are the same whatever numbers
+/// the classes have. Label and place of each wait for its encoding.
+class ComparedSide : public Source {
+ public:
+  struct Known {
+    std::uint64_t place = 0;
+    std::int64_t label = 0;
+  };
+
+  [[nodiscard]] const SourceInfo& info() const final { return info_; }
+  /// Of the samples in the order in which next() gave them.
+  [[nodiscard]] Known take_known() {
+    const Known known = known_.front();
+    known_.pop_front();
+    return known;
+  }
+
+ protected:
+  SourceInfo info_;
+  std::deque<Known> known_;
+};
+
+/// The field of labels, if they are integers.
+[[nodiscard]] std::optional<std::size_t> label_of(const Schema& schema);
+
+/// The source that a dataset is compared with. Samples that are incomplete go into `list` at once.
+/// Where samples are joined by content, labels get the numbers that `dataset` gives to their names.
+class SourceSide final : public ComparedSide {
+ public:
+  SourceSide(Source& whole, std::shared_ptr<const Transform> transform, const Schema& schema,
+             JoinedBy joined_by, const Manifest& dataset, ComparedRows& list);
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override;
+
+ private:
+  [[nodiscard]] std::optional<PendingSample> next_of_whole();
+  [[nodiscard]] std::int64_t label_by_name(std::int64_t label) const;
+
+  Source& whole_;
+  const JoinedBy joined_by_;
+  const std::optional<std::size_t> label_;
+  const Manifest& dataset_;
+  ComparedRows& list_;
+  std::uint64_t row_ = 0;
+};
+
+/// The samples of a dataset as they are stored: what they should be is not asked, since differences
+/// are wanted. One with a value that is missing, or outside of its file, goes into `list` at once.
+class StoredSide final : public ComparedSide {
+ public:
+  /// `fields`: of the dataset, for each of the schema; nullopt: there is none, and it counts as 0.
+  /// `label`: that of the dataset, if samples are joined by key.
+  StoredSide(const OpenedDataset& dataset, const Schema& schema, JoinedBy joined_by,
+             std::vector<std::optional<std::size_t>> fields, std::optional<std::size_t> label,
+             ComparedRows& list);
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override;
+
+ private:
+  [[nodiscard]] bool take_places(ShardCursor& shard, const IndexRow& row,
+                                 PendingSample& sample) const;
+
+  const OpenedDataset& dataset_;
+  const JoinedBy joined_by_;
+  const std::vector<std::optional<std::size_t>> fields_;
+  const std::optional<std::size_t> label_;
+  ComparedRows& list_;
+  OpenShards open_{dataset_.paths, dataset_.manifest, dataset_.shards};
+  std::uint64_t shard_ = 0, row_ = 0, place_ = 0;
+};
+
+/// The rows of a dataset where all have one size, and none has a key.
+class RowsSide final : public ComparedSide {
+ public:
+  RowsSide(const OpenedDataset& dataset, const Schema& schema);
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override;
+
+ private:
+  std::unique_ptr<Source> rows_;
+  std::uint64_t place_ = 0;
+};
+
+}  // namespace shale
