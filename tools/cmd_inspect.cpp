@@ -59,8 +59,11 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   const std::string_view without =
       manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
   std::string text =
-      is_set ? fmt::format("{}: a complete {} dataset by {}\n", printable(name), manifest.format,
-                           manifest.generator)
+      is_set ? fmt::format("{}: {} {} dataset by {}\n", printable(name),
+                           info.bad_file_count > 0 ? "a damaged"
+                           : info.knows_files      ? "a complete"
+                                                   : "a finished",
+                           manifest.format, manifest.generator)
              : fmt::format("{}: {}, {}\n", printable(name),
                            is_ours   ? fmt::format("one {} file of shale", manifest.format)
                            : is_list ? fmt::format("a list of {} files", manifest.format)
@@ -110,6 +113,12 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
                                              manifest.layout.dialect, true)));
   }
   for (const std::string& note : info.notes) add("note", note);
+  if (info.bad_file_count > 0) {
+    add("damage",
+        fmt::format("{} missing, or of another size than the manifest says: {}{}",
+                    format_counted(info.bad_file_count, "file is", "files are"),
+                    printable(info.bad_files.front().name), info.bad_file_count > 1 ? " ..." : ""));
+  }
   return text;
 }
 
@@ -173,6 +182,10 @@ int info_of_splits(const DatasetRequest& request, const std::vector<std::string>
       json["splits"][name] = info_facts(info);
       if (!info.is_complete) throw unfinished(one.path);
       if (!console.is_json()) console.print(info_text(info, one));
+      if (info.bad_file_count > 0) {
+        json["complete"] = false;
+        code = std::max(code, kDamaged);
+      }
     } catch (const Error& error) {
       if (error.code() == Code::interrupted) throw;
       const Error told = with_usual_hint(error, "info");
@@ -196,6 +209,12 @@ int run_info(const CommandLine& line, Console& console) {
   const DatasetInfo info = inspect(request, console.events());
   if (info.is_complete || console.is_json())
     console.report(info_facts(info), info.is_complete ? info_text(info, request) : "");
+  if (info.bad_file_count > 0) {
+    console.hint(
+        fmt::format("'shale verify {}' lists all that is damaged, and 'shale repair' replaces it",
+                    printable(request.path)));
+    return kDamaged;
+  }
   if (info.is_complete) return kDone;
   console.warn(unfinished(request.path));
   return kFailed;

@@ -37,6 +37,7 @@ VerifyRequest verify_request_of(const CommandLine& line) {
     throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
   }
   request.index_folder = line.text_or_none("index-dir");
+  request.is_strict = line.flag("strict");
   request.generator = kGenerator;
   request.jobs = static_cast<unsigned>(line.jobs().value);
   request.memory_bytes = line.memory().value;
@@ -56,8 +57,10 @@ std::string proof_of(const VerifyRequest& request, const VerifyReport& report) {
   std::vector<std::string> claims;
   std::string limit;
   if (!report.proves_payload) {
-    claims.emplace_back("the container's structure is intact");
-    if (compared.empty()) limit = " (payload not checked)";
+    claims.emplace_back(report.proves_container
+                            ? "the container's structure and its checksums are intact"
+                            : "the container's structure is intact");
+    if (compared.empty() && !report.proves_container) limit = " (payload not checked)";
   } else if (request.depth == VerifyDepth::quick) {
     claims.emplace_back("manifest, sizes and index shapes are correct");
     limit = compared.empty() ? " (payload not read)" : " (payload not verified; --full does that)";
@@ -124,6 +127,8 @@ std::string hint_for(const VerifyReport& report, const VerifyRequest& request) {
            "to the end";
   }
   if (report.findings == report.comparison.findings) return hint_of_comparison(report, request);
+  if (request.is_strict && report.findings == report.stray_count)
+    return "move these files away: they are not part of the dataset, which is intact";
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
     return "'shale index' rebuilds indexes and block lists";
   if (holds_dataset(dataset)) {

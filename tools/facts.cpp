@@ -297,6 +297,10 @@ Json verify_facts(const VerifyReport& report) {
   for (const Finding& finding : report.first_findings)
     json["first_findings"].push_back(finding_facts(finding));
   json["notes"] = report.notes;
+  if (report.stray_count > 0) {
+    json["stray_count"] = report.stray_count;
+    for (const std::string& name : report.strays) json["strays"].push_back(printable(name));
+  }
   return json;
 }
 
@@ -310,7 +314,12 @@ Json info_facts(const DatasetInfo& info) {
   json.update(manifest_facts(info.manifest));
   if (const std::string_view layout = layout_name_of(info.manifest.layout); !layout.empty())
     json["layout"] = layout;
-  json["complete"] = true;
+  json["complete"] = info.bad_file_count == 0;
+  if (info.bad_file_count > 0) {
+    json["bad_file_count"] = info.bad_file_count;
+    for (const ManifestFile& file : info.bad_files)
+      json["bad_files"].push_back(printable(file.name));
+  }
   json["indexed"] = info.is_indexed;
   json["file_bytes"] = info.file_bytes;
   json["largest_file"] = info.largest_file;

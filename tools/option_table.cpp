@@ -40,6 +40,8 @@ constexpr Option kOptions[] = {
      "folder, dataset or array that must hold the same samples; NAME=FILE or NAME=FOLDER for each "
      "of several",
      kRepeated},
+    {"verify", "strict", "", "",
+     "count files that are not part of the dataset as damage, not only those that are"},
     {"repair", "from", "COPY|SOURCE", "",
      "a copy of the dataset, or of some of its files; or what it was made from (repeatable for "
      "NAME=FOLDER)",

@@ -81,6 +81,7 @@ class VerifyResult:
     undecoded: int  #: images of types that shale has no decoder for
     second_opinion: Optional[SecondOpinion]
     comparison: Optional[SourceComparison]  #: with ``against``, where it came to its end
+    strays: Tuple[str, ...]  #: files beside the dataset that are not part of it: the first 1,000
     notes: Tuple[str, ...]  #: what could not be verified, a sentence each
     splits: Mapping[str, VerifyResult] = field(default_factory=dict)  #: of a dataset per split: each of them, by name; all else is their sum
 
@@ -106,7 +107,7 @@ class VerifyResult:
 class DatasetInfo:
     """What a dataset is, from its manifest: the members of ``shale info --json`` (docs/json.md)."""
 
-    complete: bool  #: False: a run is unfinished; everything else is empty then
+    complete: bool  #: False: a run is unfinished, and everything else is empty; or there are ``bad_files``
     format: str = ""
     generator: str = ""  #: the program that wrote it
     samples: int = 0
@@ -117,6 +118,7 @@ class DatasetInfo:
     fields: Tuple[FieldInfo, ...] = ()
     classes: int = 0
     class_names: Tuple[str, ...] = ()  #: by label
+    bad_files: Tuple[str, ...] = ()  #: files that are missing, or of another size than the manifest says: the first 1,000
     skipped: int = 0  #: images that were left out, listed in ``skipped.csv``
     ignored: int = 0  #: entries of the folder that are not samples, listed in ``ignored.csv``
     images: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  #: ``{"types": {"jpeg": 7}, "odd": {"gray": 1}}``
@@ -307,16 +309,18 @@ def verify_result(facts: dict) -> VerifyResult:
         undecoded=facts.get("undecoded", sum(each.undecoded for each in splits.values())),
         second_opinion=opinion and of_facts(SecondOpinion, opinion),
         comparison=comparison and of_facts(SourceComparison, comparison),
+        strays=tuple(map(unescaped, facts.get("strays", ()))),
         notes=tuple(facts.get("notes", ())) or tuple(note for each in splits.values() for note in each.notes),
         splits=splits,
     )
 
 
 def dataset_info(facts: dict) -> DatasetInfo:
-    if "splits" in facts or not facts["complete"]:
+    if "splits" in facts or "samples" not in facts:
         return DatasetInfo(complete=facts["complete"], splits={name: dataset_info(each) for name, each in facts.get("splits", {}).items()})
     known = {name: value for name, value in facts.items() if name in DatasetInfo.__dataclass_fields__}
     known.update(fields=fields_of(facts), class_names=tuple(map(unescaped, facts["class_names"])), notes=tuple(facts.get("notes", ())))
+    known.update(bad_files=tuple(map(unescaped, facts.get("bad_files", ()))))
     return DatasetInfo(**known)
 
 

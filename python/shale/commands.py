@@ -213,6 +213,7 @@ def verify(
     quick: bool = False,
     full: bool = False,
     deep: bool = False,
+    strict: bool = False,
     against: Union[None, Paths, Mapping[str, Paths]] = None,
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
@@ -229,6 +230,7 @@ def verify(
         quick: check the manifest, sizes and index shapes; do not read the payload.
         full: the default: also every block, every checksum and the structure of the container.
         deep: also recompute the digests, decode the images, and ask the container's own library.
+        strict: files beside the dataset that are not part of it are findings, too; else they are in ``notes`` and ``strays``.
         against: the folder, dataset or arrays that must hold the same samples; a mapping of names to paths for columns, or for folders
             that are joined.
         labels: of a flat folder given as ``against``.

@@ -189,6 +189,12 @@ class Appends(FaultCase):
         shutil.copytree(self.more, both, dirs_exist_ok=True)
         self.ok("verify", self.out, "--against", both)
 
+    def test_an_unfinished_run_is_said(self):
+        self.begin()
+        write(self.out / ".shale/lock", WORK_FOLDER_MARK)
+        for words in (("verify", self.out), ("verify", self.out, "--quick"), ("info", self.out)):
+            self.assertIn("is not finished; the same command finishes it", self.ok(*words).out)
+
     def test_a_set_that_another_process_writes(self):
         before = self.begin()
         write(self.out / ".shale/lock", WORK_FOLDER_MARK)

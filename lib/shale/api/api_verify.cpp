@@ -15,6 +15,7 @@ VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
   request.label_column = options.label_column;
   request.key_column = options.key_column;
   request.index_folder = options.index_folder;
+  request.is_strict = options.is_strict;
   request.generator = kLibraryGenerator;
   request.jobs = given.jobs;
   request.memory_bytes = given.memory_bytes;

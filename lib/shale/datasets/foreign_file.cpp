@@ -437,6 +437,13 @@ const Format* detect_file(const InputFile& file) {
 }
 
 Error unrecognized(const std::string& path) {
+  const std::string manifest = join_path(path, kManifestName);
+  if (const auto facts = facts_behind(manifest); facts && !S_ISREG(facts->st_mode)) {
+    return Error(Code::damaged, "is {}, where the manifest of a dataset should be",
+                 S_ISDIR(facts->st_mode) ? "a folder" : "not a regular file")
+        .at(manifest)
+        .hint("move it away, and restore dataset.json from an intact copy");
+  }
   if (has_shards(path)) {
     return Error(Code::mismatch,
                  "holds shards, but no dataset.json: the copy is not complete, or the manifest is "

@@ -123,8 +123,7 @@ void prove_container(const OpenedDataset& dataset, const std::string& path, cons
       OptionSet(format.options), [](const IndexRow&) {},
       [&](const Finding& finding) {
         throw Error(Code::damaged, "the file is damaged: {}", describe(finding))
-            .hint(fmt::format("run 'shale verify --deep {}' to list all the damage",
-                              printable(path)));
+            .hint(fmt::format("run 'shale verify {}' to list all the damage", printable(path)));
       });
 }
 

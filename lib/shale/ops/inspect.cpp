@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/path_facts.hpp"
 #include "shale/loading/block_proof.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
@@ -105,6 +107,31 @@ FoundSample load_number(const OpenedDataset& dataset, const DatasetRequest& requ
       .hint("row numbers start at 0, without leading zeros");
 }
 
+// As verify --quick would: whether they are there, and how large.
+void look_at_files(const OpenedDataset& dataset, DatasetInfo& info, const Events& events) {
+  constexpr std::size_t kMostKept = 1000;
+  std::uint64_t files = dataset.manifest.files.size();
+  const auto look_at_one = [&](const std::string& folder, const ManifestFile& file) {
+    const std::optional<struct stat> facts = facts_behind(join_path(folder, file.name));
+    const bool is_there = facts && S_ISREG(facts->st_mode);
+    if (is_there && static_cast<std::uint64_t>(facts->st_size) == file.bytes) return;
+    ++info.bad_file_count;
+    if (info.bad_files.size() < kMostKept) info.bad_files.push_back(file);
+  };
+  constexpr std::uint64_t kListsOfShard = 2;  // at least
+  files += dataset.shards.size() * (dataset.manifest.layout.file_suffixes.size() + kListsOfShard);
+  if (files > kMostSizedFiles) {
+    info.knows_files = false;
+    return;
+  }
+  for (const ManifestFile& file : dataset.manifest.files) look_at_one(dataset.paths.lists, file);
+  for (const ManifestShard& shard : dataset.shards) {
+    events.stop_if_asked();
+    for (const ManifestFile& file : shard.files) look_at_one(dataset.paths.shards, file);
+    for (const ManifestFile* file : shard.lists()) look_at_one(dataset.paths.lists, *file);
+  }
+}
+
 }  // namespace
 
 DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
@@ -118,6 +145,11 @@ DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
   const ShardLineBytes bytes = opened.shards.bytes();
   info.file_bytes = bytes.data + bytes.lists;
   info.largest_file = bytes.largest;
+  if (!opened.manifest.layout.is_of_one_file()) {
+    look_at_files(opened, info, events);
+    if (std::optional<std::string> note = note_of_unfinished_run(request.path))
+      info.notes.push_back(std::move(*note));
+  }
   events.stop_if_asked();
   return info;
 }

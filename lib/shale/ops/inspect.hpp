@@ -13,14 +13,20 @@
 
 namespace shale {
 
-/// What a dataset is, from its manifest alone: no shard of shale's is opened.
+/// What a dataset is, from its manifest and the sizes of its files: no shard of shale's is opened.
 struct DatasetInfo {
   bool is_complete = false;  ///< false: an unfinished run, all else is empty
   Manifest manifest;
   bool is_indexed = true;  ///< false: a file of another tool, surveyed for this alone
   std::uint64_t file_bytes = 0, largest_file = 0;  ///< of shards with their indexes and block lists
   std::vector<std::string> notes;                  ///< what of a file is left out
+  /// Files of a dataset that are missing, or of another size than its manifest says: the first of
+  /// them, and how many. They are not opened, and of more than kMostSizedFiles none is looked at.
+  std::vector<ManifestFile> bad_files;
+  std::uint64_t bad_file_count = 0;
+  bool knows_files = true;  ///< false: there were too many
 };
+inline constexpr std::uint64_t kMostSizedFiles = 10'000;
 /// Errors: same as open_dataset.
 [[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events);
 

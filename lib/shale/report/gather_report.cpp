@@ -45,7 +45,6 @@ Verified verify_set(const ReportRequest& request, const Events& events) {
        .against = {},
        .labels_file = {},
        .index_folder = request.index_folder,
-       .proves_container = true,
        .generator = request.generator,
        .jobs = request.jobs,
        .memory_bytes = request.memory_bytes},
@@ -295,11 +294,11 @@ Json origin_facts(const ReportedSet& set) {
 }
 
 // "a complete record dataset by shale 0.5.0", "a file of another tool".
-std::string what_it_is(const ReportedSet& set) {
+std::string what_it_is(const ReportedSet& set, bool is_damaged) {
   const Manifest& manifest = set.manifest();
   if (!manifest.layout.is_of_one_file())
-    return fmt::format("a complete {} dataset by {}", manifest.format,
-                       printable(manifest.generator));
+    return fmt::format("a {} {} dataset by {}", is_damaged ? "damaged" : "complete",
+                       manifest.format, printable(manifest.generator));
   if (manifest.layout.dialect == Dialect::own)
     return fmt::format("one {} file of shale", manifest.format);
   return manifest.source.kind == kFileListKind ? fmt::format("a list of {} files", manifest.format)
@@ -349,11 +348,9 @@ Json describe_set(const ReportedSet& set, const SampleRows& sample) {
   return {{"generator", request.generator},
           {"path", printable(request.dataset)},
           {"format", set.manifest().format},
-          {"what", what_it_is(set)},
           {"samples", set.samples()},
           {"bytes", set.manifest().payload_bytes},
           {"damaged", false},
-          {"looked_at", json_of(SampledFrom{sample.size(), set.samples()})},
           {"options",
            {{"sample", sample.is_all() && request.sample == 0 ? std::string("all")
                                                               : std::to_string(request.sample)},
@@ -395,6 +392,9 @@ ReportFacts gather_report(const ReportRequest& request, const Events& events) {
   Json& json = facts.json = describe_set(set, sample);
   const std::vector<FieldUse> uses = find_roles(set, sample);
   IndexWalk walked = walk_index(set, sample);
+  // Where shards are damaged these are fewer than were to be looked at.
+  json["looked_at"] =
+      json_of(SampledFrom{std::min(sample.size(), walked.from.looked_at), set.samples()});
   const SampleSurvey survey = survey_samples(set, sample, uses, !set.manifest().images);
   const ProvedLists lists(set);
   const NotedImages noted = read_noted_images(set, lists);
@@ -427,6 +427,7 @@ ReportFacts gather_report(const ReportRequest& request, const Events& events) {
   json["origin"] = std::move(origin);
   json["snippets"] = std::move(snippets);
   json["damaged"] = facts.is_damaged();
+  json["what"] = what_it_is(set, facts.is_damaged());
   return facts;
 }
 

@@ -95,6 +95,15 @@ Error absent(const std::string& path) {
   return url_error(path).value_or(Error(Code::not_found, "does not exist").at(path));
 }
 
+std::optional<std::string> note_of_unfinished_run(const std::string& dataset) {
+  const std::string work = join_path(dataset, kWorkFolder);
+  if (work_folder_at(work) != WorkFolderState::ours) return std::nullopt;
+  return fmt::format(
+      "{}: a run that appends to the dataset, or changes it, is not finished; the same command "
+      "finishes it",
+      printable(work));
+}
+
 Error unfinished(const std::string& path) {
   return Error(Code::mismatch, "is an unfinished dataset: it has no dataset.json yet")
       .at(path)

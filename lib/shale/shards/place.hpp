@@ -30,6 +30,9 @@ enum class Place { absent, empty_folder, dataset, unfinished, other_folder, othe
 
 /// The error for Place::absent.
 [[nodiscard]] Error absent(const std::string& path);
+/// What to say of a finished dataset with a run in its folder that is not finished, or under way,
+/// such as an append; nullopt: there is none. Errors: same as look_at.
+[[nodiscard]] std::optional<std::string> note_of_unfinished_run(const std::string& dataset);
 /// The error for Place::unfinished where a finished dataset is needed.
 [[nodiscard]] Error unfinished(const std::string& path);
 

@@ -319,14 +319,19 @@ class SampleComparison {
 
   void report_absent(const ComparedRow& sample) {
     if (sample.place == kSkipped) return;  // and gone from the source by now
-    runs_.count_absent(sample.place);
+    const bool is_damaged = is_by_key() && sample.key.empty();
     Finding finding = finding_of(sample.key, "sample is not in the source");
-    if (!is_by_key()) {
+    if (!is_by_key() || is_damaged) {
       const std::uint64_t number = dataset_.shards.holding(sample.place);
-      finding = finding_of("row is not in the source");
+      finding = finding_of(is_damaged ? "sample has a damaged key" : "row is not in the source");
       finding.shard = dataset_.shards[number].name;
       finding.row = sample.place - dataset_.shards.first_row(number);
     }
+    if (is_damaged) {
+      ++facts_.different;
+      return hold(std::move(finding));
+    }
+    runs_.count_absent(sample.place);
     hold(std::move(finding), runs_.holding(sample.place), sample.place);
   }
 

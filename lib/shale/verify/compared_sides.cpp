@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/sources/dataset_source.hpp"
 
@@ -101,8 +102,13 @@ std::optional<PendingSample> StoredSide::next(std::uint64_t) {
 
 // False: a value is missing, or does not lie in its file.
 bool StoredSide::take_places(ShardCursor& shard, const IndexRow& row, PendingSample& sample) const {
-  if (dataset_.manifest.layout.has_keys)
+  if (dataset_.manifest.layout.has_keys) {
     sample.key = as_text(shard.keys->view(row.key.offset, row.key.length));
+    if (shard.reader->has_checksums() && crc32c(as_bytes(sample.key)) != row.key.crc32c) {
+      sample.key.clear();
+      return false;
+    }
+  }
   sample.keeps_open = shard.reader;
   const std::optional<std::size_t> label =
       joined_by_ == JoinedBy::key ? label_of(info_.schema) : std::nullopt;

@@ -91,7 +91,8 @@ class SourceSide final : public ComparedSide {
 };
 
 /// The samples of a dataset as they are stored: what they should be is not asked, since differences
-/// are wanted. One with a value that is missing, or outside of its file, goes into `list` at once.
+/// are wanted. One with a value that is missing, or outside of its file, goes into `list` at once;
+/// one whose key is damaged does so without a key.
 class StoredSide final : public ComparedSide {
  public:
   /// `fields`: of the dataset, for each of the schema; nullopt: there is none, and it counts as 0.

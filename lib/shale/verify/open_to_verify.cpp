@@ -135,9 +135,8 @@ std::optional<OpenedDataset> open_list_to_verify(const VerifyRequest& request, V
 
 bool compares_container(const VerifyRequest& request, const Format& format,
                         const ShardLayout& layout) {
-  const bool is_asked = request.proves_container || request.depth == VerifyDepth::deep;
-  return is_asked && format.can.self_checksummed && layout.dialect != Dialect::own &&
-         !layout.has_checksums;
+  return request.depth != VerifyDepth::quick && format.can.self_checksummed &&
+         layout.dialect != Dialect::own && !layout.has_checksums;
 }
 
 std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {

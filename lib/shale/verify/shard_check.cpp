@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/data/mismatch.hpp"
 
@@ -33,7 +34,10 @@ Finding ShardCheck::finding(std::string message, const std::string& file,
     constexpr std::uint64_t kShownKeyBytes = 4096;
     std::string text(std::min(key.length, kShownKeyBytes), '\0');
     reader.file_of_key().read_exact(key.offset, std::as_writable_bytes(std::span(text)));
-    finding.sample->key = std::move(text);
+    // Damage may have reached it: then it is the key of no sample.
+    const bool is_wrong =
+        reader.has_checksums() && text.size() == key.length && crc32c(as_bytes(text)) != key.crc32c;
+    if (!is_wrong) finding.sample->key = std::move(text);
   } catch (const Error&) {
     // The key is damaged as well: the number has to do.
   }

@@ -112,6 +112,7 @@ bool ShardTasks::is_sound(const ShardCheck& check, const SplitScan& scan, const 
                           IndexWindow& index) const {
   const bool reads_payload =
       (request_.depth == VerifyDepth::deep && format_.can.self_checksummed) ||
+      compares_container(request_, format_, check.manifest.layout) ||
       (check.reader.has_checksums() && !check.has_ordered_places);
   try {
     return verify_split_rows(check, format_, scan, rows, reads_payload, index,

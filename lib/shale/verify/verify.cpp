@@ -154,7 +154,11 @@ class Verification {
   void run() {
     VerifyReport& report = log_.report();
     report.has_images = !image_fields_of(dataset_.manifest).empty();
-    if (!layout().is_of_one_file()) verifier_.files().check_beside_shards();
+    if (!layout().is_of_one_file()) {
+      verifier_.files().check_beside_shards();
+      if (std::optional<std::string> note = note_of_unfinished_run(request_.dataset))
+        log_.note(std::move(*note));
+    }
     check_shards();
     if (report.undecoded > 0) {
       log_.note(

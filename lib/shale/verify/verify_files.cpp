@@ -11,6 +11,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/walk.hpp"
@@ -22,7 +24,11 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kMostStrays = 1000;
+constexpr std::size_t kMostStrays = 1000, kToldStrays = 10;
+
+struct ByName {
+  bool operator()(const FolderEntry& a, const FolderEntry& b) const { return a.name < b.name; }
+};
 
 bool lists_file(const Manifest& manifest, std::string_view name) {
   return lists_shard_file(manifest, name) ||
@@ -87,32 +93,55 @@ void FileChecks::check_beside_shards() {
   for (const ManifestFile& file : dataset_.manifest.files)
     check_whole(dataset_.paths.lists, file, "");
   count_lists();
-  std::set<std::string> strays;
-  std::uint64_t more = 0;
+  std::set<FolderEntry, ByName> strays;
   const auto look_at_entry = [&](const FolderEntry& entry) {
     if (!is_dataset_file(entry.name) || is_listed(entry.name)) return false;
-    strays.insert(entry.name);
-    if (strays.size() > kMostStrays) {
-      strays.erase(std::prev(strays.end()));
-      ++more;
-    }
+    strays.insert(entry);
+    ++log_.report().stray_count;
+    if (strays.size() > kMostStrays) strays.erase(std::prev(strays.end()));
     return false;
   };
   (void)list_folder(request_.dataset, look_at_entry);
-  if (!strays.empty()) {
-    const std::vector<Manifest> appends = manifests_of_appends(request_.dataset);
-    std::erase_if(strays, [&](const std::string& name) {
-      return std::any_of(appends.begin(), appends.end(),
-                         [&](const Manifest& manifest) { return lists_file(manifest, name); });
-    });
+  if (strays.empty()) return;
+  const std::vector<Manifest> appends = manifests_of_appends(request_.dataset);
+  log_.report().stray_count -= std::erase_if(strays, [&](const FolderEntry& entry) {
+    return std::any_of(appends.begin(), appends.end(),
+                       [&](const Manifest& manifest) { return lists_file(manifest, entry.name); });
+  });
+  std::size_t told = 0;
+  for (const FolderEntry& entry : strays) {
+    log_.report().strays.push_back(entry.name);
+    report_stray(entry, told++ < kToldStrays);
   }
-  for (const std::string& name : strays) {
+  const std::uint64_t more = log_.report().stray_count - strays.size();
+  if (request_.is_strict) return log_.count(more);
+  if (log_.report().stray_count > kToldStrays) {
+    log_.note(
+        fmt::format("{} more are not part of the dataset",
+                    format_counted(log_.report().stray_count - kToldStrays, "file", "files")));
+  }
+}
+
+// What has a name that only shale gives, and is no part of the dataset: somebody's copy, or of
+// another run. Nothing of the dataset is wrong.
+void FileChecks::report_stray(const FolderEntry& entry, bool is_told) {
+  const std::vector<std::string>& suffixes = dataset_.manifest.layout.file_suffixes;
+  const auto suffix = std::find_if(suffixes.begin(), suffixes.end(), [&](const std::string& one) {
+    return !one.empty() && entry.name.ends_with(one);
+  });
+  std::string message = "is not part of the dataset";
+  if (!entry.is_directory && suffix != suffixes.end() && shard_of_file(entry.name)) {
+    message +=
+        fmt::format(", but whatever reads all of shard-*{} reads it as well", printable(*suffix));
+  }
+  if (request_.is_strict) {
     Finding finding;
-    finding.message = "the file is not in the manifest";
-    finding.file = name;
+    finding.message = std::move(message);
+    finding.file = entry.name;
     log_.add(std::move(finding));
+  } else if (is_told) {
+    log_.note(fmt::format("{} {}", printable(entry.name), message));
   }
-  log_.count(more);
 }
 
 // Every entry that was ignored is listed, and every duplicate, by each run in its own list.
@@ -127,11 +156,12 @@ void FileChecks::count_rows(std::string_view list, std::string_view what, std::u
   std::uint64_t rows = 0;
   for (const ManifestFile& file : dataset_.manifest.files) {
     if (!is_list_name(file.name, list)) continue;
+    if (damaged_.contains(file.name)) return;  // what is wrong with it was said
     try {
       read_csv(join_path(dataset_.paths.lists, file.name),
                [&](std::uint64_t row, const std::vector<std::string>&) { rows += row > 1; });
     } catch (const Error&) {
-      return;  // check() said what is wrong with it
+      return;  // as above
     }
   }
   if (rows == found) return;
@@ -150,7 +180,7 @@ bool FileChecks::is_listed(const std::string& name) const {
 void FileChecks::check_whole(const std::string& folder, const ManifestFile& expected,
                              const std::string& shard) {
   std::optional<InputFile> file;
-  (void)check(folder, expected, shard, file);
+  if (!check(folder, expected, shard, file)) damaged_.insert(expected.name);
 }
 
 bool FileChecks::check(const std::string& folder, const ManifestFile& expected,

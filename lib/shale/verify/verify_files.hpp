@@ -1,9 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "shale/datasets/open_dataset.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/verify/verify_log.hpp"
 #include "shale/verify/verify_request.hpp"
 
@@ -22,8 +24,9 @@ class FileChecks {
   FileChecks(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log)
       : request_(request), dataset_(dataset), log_(log) {}
 
-  /// Lists beside the shards, and files that look like ours but are not in the manifest. There may
-  /// be any number of those: the first by name are told, the others counted.
+  /// Lists beside the shards, and files that look like ours but are not in the manifest, which are
+  /// findings only if the request is strict. There may be any number of those: the first by name
+  /// are told, the others counted.
   void check_beside_shards();
   /// `file` is opened if it is not, and stays open. False if there was something to report.
   bool check(const std::string& folder, const ManifestFile& expected, const std::string& shard,
@@ -37,11 +40,13 @@ class FileChecks {
   [[nodiscard]] bool is_listed(const std::string& name) const;
   void count_lists();
   void count_rows(std::string_view list, std::string_view what, std::uint64_t found);
+  void report_stray(const FolderEntry& entry, bool is_told);
   void check_hash(const InputFile& file, const ManifestFile& expected, Finding finding);
 
   const VerifyRequest& request_;
   const OpenedDataset& dataset_;
   VerifyLog& log_;
+  std::set<std::string> damaged_;  // of the files beside the shards
 };
 
 /// Reads the block list of a shard into `check`, and proves it by the hashes of the shard's files.

@@ -77,18 +77,28 @@ TEST_CASE("file checks: a quick check reads no bytes") {
 }
 
 TEST_CASE("file checks: strays are told by name, what is not ours is left alone") {
-  Fixture of;
-  of.dataset.manifest.files = {of.expected};
-  write_file(of.dir / "shard-000007.blocks.npy", "");
-  write_file(of.dir / "shard-000003.index.npy", "");
-  write_file(of.dir / "holiday.txt", "");
+  for (const bool is_strict : {false, true}) {
+    Fixture of;
+    of.request.is_strict = is_strict;
+    of.dataset.manifest.files = {of.expected};
+    of.dataset.manifest.layout.file_suffixes = {".tfrecord"};
+    write_file(of.dir / "shard-000007.tfrecord", "");
+    std::filesystem::create_directory(of.dir / "shard-000003.bak");
+    write_file(of.dir / "holiday.txt", "");
 
-  of.files.check_beside_shards();
+    of.files.check_beside_shards();
 
-  REQUIRE(of.log.findings() == 2);
-  CHECK(of.log.report().first_findings[0].file == "shard-000003.index.npy");
-  CHECK(of.log.report().first_findings[1].file == "shard-000007.blocks.npy");
-  CHECK(of.messages()[0] == "the file is not in the manifest");
+    const VerifyReport& report = of.log.report();
+    CHECK(report.strays == std::vector<std::string>{"shard-000003.bak", "shard-000007.tfrecord"});
+    CHECK(report.stray_count == 2);
+    CHECK(report.findings == (is_strict ? 2 : 0));
+    REQUIRE(report.notes.size() == (is_strict ? 0 : 2));
+    if (is_strict) continue;
+    CHECK(report.notes[0] == "shard-000003.bak is not part of the dataset");
+    CHECK(report.notes[1] ==
+          "shard-000007.tfrecord is not part of the dataset, but whatever reads all of "
+          "shard-*.tfrecord reads it as well");
+  }
 }
 
 }  // namespace
