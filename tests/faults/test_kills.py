@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import threading
 
 from fault_case import IN_MEMORY, WORK_FOLDER_MARK, FaultCase
 from shale_tool import IS_SANITIZED, make_photos, npy, run, snapshot, write
@@ -71,6 +72,7 @@ class KilledRuns(FaultCase):
                 kept += visible == old
             for name in visible:
                 self.assertIn(left[name], (old.get(name), new.get(name)), f"{name} is not whole")
+            self.ok("verify", self.out, "--deep")  # the old set or the new one, where a reader finds it
             self.convert(self.source, self.out, *self.words, "--overwrite")
             self.check_same(self.out, self.reference)
             shutil.rmtree(self.out)
@@ -98,6 +100,38 @@ class KilledRuns(FaultCase):
         for _ in range(5):
             self.interrupted(words, signal.SIGKILL)
         self.assertEqual(snapshot(self.reference), before)
+
+
+class ReadersBesideOverwrites(FaultCase):
+    """A set that is replaced can be read at every moment: it is the old one or the new one."""
+
+    base = IN_MEMORY
+
+    def test_every_open_finds_a_whole_set(self):
+        for name, files in (("old", 5), ("new", 9)):
+            for i in range(files):
+                write(self.folder / name / f"c{i % 2}" / f"{i}.bin", name.encode() * 100)
+        words = ["--ext", "bin", "--shard-samples", "1"]
+        self.convert(self.folder / "old", self.out, *words)
+        is_done, seen = threading.Event(), {"info": [], "cat": []}
+
+        def read(command, *more):
+            while not is_done.is_set():
+                done = run(command, self.out, *more)
+                seen[command].append((done.code, done.out.replace("new", "old") if command == "cat" else "", done.err))
+
+        readers = [threading.Thread(target=read, args=words) for words in (("info",), ("cat", "0", "--field", "data"))]
+        for reader in readers:
+            reader.start()
+        try:
+            for i in range(50):
+                self.convert(self.folder / ("old", "new")[i % 2 == 0], self.out, *words, "--overwrite")
+        finally:
+            is_done.set()
+            for reader in readers:
+                reader.join()
+        self.assertEqual(set(seen["info"]), {(0, "", "")})
+        self.assertEqual(set(seen["cat"]), {(0, "old" * 100, "")})
 
 
 class KilledAtTheVeryEnd(FaultCase):

@@ -293,26 +293,30 @@ OpenedDataset open_list(const DatasetRequest& request, const std::string& list,
   return std::move(set).finish();
 }
 
+// What is no dataset of shale.
+OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
+  const std::optional<std::string> file = file_of_path(request.path);
+  if (!file) throw unrecognized(request.path);
+  if (const auto files = files_of_list(*file)) return open_list(request, *file, *files, events);
+  OpenedDataset dataset = open_file(request, *file, events);
+  if (request.proves_container) prove_container(dataset, *file, events);
+  return dataset;
+}
+
 }  // namespace
 
 OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) {
-  const Place place = look_at(request.path);
-  if (place == Place::absent) throw absent(request.path);
-  if (place == Place::unfinished) throw unfinished(request.path);
-  if (place != Place::dataset) {
-    if (const std::optional<std::string> file = file_of_path(request.path)) {
-      if (const auto files = files_of_list(*file)) return open_list(request, *file, *files, events);
-      OpenedDataset dataset = open_file(request, *file, events);
-      if (request.proves_container) prove_container(dataset, *file, events);
-      return dataset;
-    }
-    throw unrecognized(request.path);
-  }
-  refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
-  OpenedDataset dataset;
-  dataset.paths = DatasetPaths(request.path);
-  read_into(dataset, request.memory_bytes);
-  return dataset;
+  return open_standing(request.path, [&](const DatasetPaths& paths) {
+    const Place place = look_at(request.path);
+    if (place == Place::absent) throw absent(request.path);
+    if (place == Place::unfinished) throw unfinished(request.path);
+    if (place != Place::dataset) return open_other(request, events);
+    refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
+    OpenedDataset dataset;
+    dataset.paths = paths;
+    read_into(dataset, request.memory_bytes);
+    return dataset;
+  });
 }
 
 Error for_files_only(std::string_view option, const std::string& path, std::string_view kind) {

@@ -119,7 +119,10 @@ bool is_inside(const FieldPlace& element, const FieldPlace& list) {
 
 Loader::Loader(const LoaderRequest& request, const Events& events)
     : proof_(request.proof), cache_(request.cache) {
-  open(request, events);
+  open_standing(request.path, [&](const DatasetPaths& paths) {
+    paths_ = paths;
+    open(request, events);
+  });
   if (proof_ == Proof::all && !manifest().layout.has_checksums) {
     throw no_checksums(paths_.manifest).hint(index_hint(request, manifest().layout.dialect));
   }
@@ -132,7 +135,7 @@ Loader::~Loader() {
 }
 
 void Loader::open(const LoaderRequest& request, const Events& events) {
-  const bool is_dataset = is_manifest(DatasetPaths(request.path).manifest);
+  const bool is_dataset = is_manifest(paths_.manifest);
   if (!is_dataset) {
     const Place place = look_at(request.path);
     if (place == Place::absent) throw absent(request.path);
@@ -144,7 +147,6 @@ void Loader::open(const LoaderRequest& request, const Events& events) {
     throw unrecognized(request.path);
   }
   refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
-  paths_ = DatasetPaths(request.path);
   stamp_ = stamp_of(paths_.manifest).value_or(FileStamp{});
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);

@@ -15,6 +15,7 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/file_list.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/shards/place.hpp"
 
 namespace shale {
 namespace {
@@ -41,12 +42,6 @@ Error changed_since_opened(const std::string& file, std::string_view change) {
 }
 
 }  // namespace
-
-Error replaced_dataset(const std::string& manifest) {
-  return Error(Code::mismatch, "the dataset was replaced after it was opened")
-      .at(manifest)
-      .hint("open it again");
-}
 
 void drop_cache(std::span<const Extent> extents, std::uint64_t unit) {
   const InputFile* file = nullptr;

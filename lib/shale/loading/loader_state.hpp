@@ -36,9 +36,6 @@ struct OpenShard {
 };
 using OpenShardPointer = std::shared_ptr<const OpenShard>;
 
-/// The error of a dataset that is not the one that was opened.
-[[nodiscard]] Error replaced_dataset(const std::string& manifest);
-
 /// Gives the page cache of extents back, in whole `unit`s; they must be in the order of files and
 /// offsets.
 void drop_cache(std::span<const Extent> extents, std::uint64_t unit = kDirectAlignment);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/path_text.hpp"
+#include "shale/io/path_facts.hpp"
 
 namespace shale {
 
@@ -69,7 +70,14 @@ bool is_dataset_file(std::string_view name) {
 }
 
 DatasetPaths::DatasetPaths(const std::string& directory)
-    : manifest(join_path(directory, kManifestName)), shards(directory), lists(directory) {}
+    : manifest(join_path(directory, kManifestName)), shards(directory), lists(directory) {
+  if (stands(manifest)) return;
+  const std::string next = join_path(join_path(directory, kWorkFolder), kNewFolder);
+  const std::string next_manifest = join_path(next, kManifestName);
+  if (!stands(join_path(next, kWholeName)) || !stands(next_manifest)) return;
+  manifest = next_manifest;
+  shards = lists = next;
+}
 
 DatasetPaths DatasetPaths::of_file(const std::string& file, const std::string& index_folder) {
   const std::size_t slash = file.rfind('/');

@@ -14,6 +14,9 @@ namespace shale {
 inline constexpr std::string_view kManifestName = "dataset.json";
 inline constexpr std::string_view kWorkFolder =
     ".shale";  ///< journal and temporary files, gone after the manifest
+/// In the work folder: where the new set is made. As long as a file of the second name is in it,
+/// all of a complete set is, whatever has got its name already.
+inline constexpr std::string_view kNewFolder = "new", kWholeName = "whole";
 inline constexpr std::string_view kSkippedName = "skipped.csv";
 inline constexpr std::string_view kImagesName = "images.csv";
 inline constexpr std::string_view kIgnoredName = "ignored.csv";
@@ -55,7 +58,9 @@ struct DatasetPaths {
   std::string manifest;       ///< the file
   std::string shards, lists;  ///< the folders of the shards, and of their indexes and block lists
   DatasetPaths() = default;
-  DatasetPaths(const std::string& directory);  ///< a dataset of shale: a path is as good
+  /// A dataset of shale: a path is as good. While a new one takes the place of the old, that is the
+  /// one in the work folder. Errors: same as facts_at.
+  DatasetPaths(const std::string& directory);
   /// `index_folder` empty: beside the file.
   [[nodiscard]] static DatasetPaths of_file(const std::string& file,
                                             const std::string& index_folder);

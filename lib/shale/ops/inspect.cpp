@@ -132,9 +132,7 @@ void look_at_files(const OpenedDataset& dataset, DatasetInfo& info, const Events
   }
 }
 
-}  // namespace
-
-DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
+DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   DatasetInfo info;
   if (look_at(request.path) == Place::unfinished) return info;
   const OpenedDataset opened = open_dataset(request, events);
@@ -153,12 +151,6 @@ DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
   events.stop_if_asked();
   return info;
 }
-
-FoundSample find_row(const DatasetRequest& request, std::uint64_t row, const Events& events) {
-  return load_row(open_dataset(request, events), request, row, events);
-}
-
-namespace {
 
 std::optional<FoundSample> sample_with(const std::string& key, const OpenedDataset& dataset,
                                        const DatasetRequest& request, const Events& events) {
@@ -184,10 +176,9 @@ std::optional<FoundSample> sample_with(const std::string& key, const OpenedDatas
   return std::nullopt;
 }
 
-}  // namespace
-
 // A key as its bytes are, or as `ls` prints it.
-FoundSample find_key(const DatasetRequest& request, const std::string& key, const Events& events) {
+FoundSample find_key_now(const DatasetRequest& request, const std::string& key,
+                         const Events& events) {
   const OpenedDataset dataset = open_dataset(request, events);
   if (!dataset.manifest.layout.has_keys) return load_number(dataset, request, key, events);
   std::optional<FoundSample> found = sample_with(key, dataset, request, events);
@@ -206,6 +197,27 @@ FoundSample find_key(const DatasetRequest& request, const std::string& key, cons
   throw Error(Code::not_found, "no sample has key '{}'", printable(key))
       .at(request.path)
       .hint(fmt::format("'shale ls {} --tsv' lists the keys", printable(request.path)));
+}
+
+}  // namespace
+
+DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
+  while (true) {
+    const StandingState standing(request.path);
+    DatasetInfo info = inspect_now(request, events);
+    if (info.bad_file_count == 0 || !standing.is_replaced()) return info;
+  }
+}
+
+FoundSample find_row(const DatasetRequest& request, std::uint64_t row, const Events& events) {
+  return open_standing(request.path, [&](const DatasetPaths&) {
+    return load_row(open_dataset(request, events), request, row, events);
+  });
+}
+
+FoundSample find_key(const DatasetRequest& request, const std::string& key, const Events& events) {
+  return open_standing(request.path,
+                       [&](const DatasetPaths&) { return find_key_now(request, key, events); });
 }
 
 }  // namespace shale

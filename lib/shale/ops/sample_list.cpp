@@ -8,6 +8,7 @@
 #include "shale/loading/block_proof.hpp"
 #include "shale/loading/extent_reading.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/place.hpp"
 
 namespace shale {
 namespace {
@@ -36,7 +37,10 @@ struct SampleList::Impl {
   };
 
   Impl(const DatasetRequest& request, const Events& the_events)
-      : events(the_events), dataset(open_dataset(request, events)), memory(request.memory_bytes) {
+      : events(the_events),
+        standing(request.path),
+        dataset(open_dataset(request, events)),
+        memory(request.memory_bytes) {
     const Schema& schema = dataset.manifest.schema;
     label = schema.find("label");
     if (label && schema.fields[*label].kind != Kind::integer) label.reset();
@@ -44,10 +48,12 @@ struct SampleList::Impl {
 
   void prove_labels(ListedShard& shard, std::uint64_t first, std::uint64_t count);
   [[nodiscard]] std::uint64_t bytes_of(const IndexRow& row) const;
+  [[nodiscard]] std::vector<ListedSample> next();
   void read_keys(const ListedShard& shard, std::vector<ListedSample>& samples,
                  const std::vector<FieldPlace>& places);
 
   const Events& events;
+  StandingState standing;
   OpenedDataset dataset;
   std::uint64_t memory;
   std::uint64_t row = 0, end = 0;
@@ -56,6 +62,7 @@ struct SampleList::Impl {
   std::unique_ptr<ListedShard> shard;
   BatchReader reader{{}};
   AlignedBuffer arena;
+  std::vector<ListedSample> ahead;  // read when the dataset was opened
 };
 
 // The number in the index of fixed rows is the one in the shard, which has no checksum of its own.
@@ -101,12 +108,58 @@ void SampleList::Impl::read_keys(const ListedShard& from, std::vector<ListedSamp
   }
 }
 
+std::vector<ListedSample> SampleList::Impl::next() {
+  events.stop_if_asked();
+  std::vector<ListedSample> samples;
+  if (row == end) return samples;
+  const ShardList& shards = dataset.shards;
+  const std::uint64_t number = shards.holding(row);
+  if (!shard || shard_number != number) {
+    shard.reset();
+    shard = std::make_unique<ListedShard>(dataset, number, events);
+    shard_number = number;
+  }
+  const bool has_keys = dataset.manifest.layout.has_keys;
+  const std::uint64_t first = row - shards.first_row(number);
+  const std::uint64_t count = std::min({kRowsAtOnce, end - row, shards.samples(number) - first});
+  prove_labels(*shard, first, count);
+  std::vector<FieldPlace> keys;
+  std::uint64_t key_bytes = 0;
+  for (std::uint64_t i = 0; i < count && key_bytes < kKeyBytesAtOnce; ++i) {
+    const IndexRow place = shard->index.row(first + i);
+    ListedSample& sample = samples.emplace_back();
+    sample.row = row + i;
+    sample.bytes = bytes_of(place);
+    if (label) sample.label = place.cells[*label].integer;
+    keys.push_back(has_keys ? place.key : FieldPlace{});
+    if (keys.back().offset == kMissing) continue;
+    const InputFile& file = shard->reader.file_of_key();
+    if (place.key.length > file.size() || place.key.offset > file.size() - place.key.length) {
+      throw Error(Code::damaged, "the key lies outside the file's {} bytes", file.size())
+          .at(file.path(), place.key.offset);
+    }
+    key_bytes += place.key.length;
+    if (place.key.length > memory)
+      throw sample_over_limit(place.key.length, memory).hint("pass a larger --memory");
+  }
+  if (has_keys) {
+    read_keys(*shard, samples, keys);
+  } else {
+    for (ListedSample& sample : samples) sample.key = std::to_string(sample.row);
+  }
+  row += samples.size();
+  return samples;
+}
+
 SampleList::SampleList(const DatasetRequest& request, std::uint64_t first, std::uint64_t end,
                        const Events& events)
-    : impl_(std::make_unique<Impl>(request, events)) {
-  impl_->end = std::min(end, impl_->dataset.manifest.digest.samples);
-  impl_->row = std::min(first, impl_->end);
-}
+    : impl_(open_standing(request.path, [&](const DatasetPaths&) {
+        auto impl = std::make_unique<Impl>(request, events);
+        impl->end = std::min(end, impl->dataset.manifest.digest.samples);
+        impl->row = std::min(first, impl->end);
+        impl->ahead = impl->next();
+        return impl;
+      })) {}
 
 SampleList::~SampleList() = default;
 
@@ -114,49 +167,12 @@ const Manifest& SampleList::manifest() const { return impl_->dataset.manifest; }
 bool SampleList::has_labels() const { return impl_->label.has_value(); }
 const std::vector<std::string>& SampleList::notes() const { return impl_->dataset.notes; }
 
-std::vector<ListedSample> SampleList::next() {
-  Impl& list = *impl_;
-  list.events.stop_if_asked();
-  std::vector<ListedSample> samples;
-  if (list.row == list.end) return samples;
-  const ShardList& shards = list.dataset.shards;
-  const std::uint64_t number = shards.holding(list.row);
-  if (!list.shard || list.shard_number != number) {
-    list.shard.reset();
-    list.shard = std::make_unique<SampleList::Impl::ListedShard>(list.dataset, number, list.events);
-    list.shard_number = number;
-  }
-  const bool has_keys = list.dataset.manifest.layout.has_keys;
-  const std::uint64_t first = list.row - shards.first_row(number);
-  const std::uint64_t count =
-      std::min({kRowsAtOnce, list.end - list.row, shards.samples(number) - first});
-  list.prove_labels(*list.shard, first, count);
-  std::vector<FieldPlace> keys;
-  std::uint64_t key_bytes = 0;
-  for (std::uint64_t i = 0; i < count && key_bytes < kKeyBytesAtOnce; ++i) {
-    const IndexRow place = list.shard->index.row(first + i);
-    ListedSample& sample = samples.emplace_back();
-    sample.row = list.row + i;
-    sample.bytes = list.bytes_of(place);
-    if (list.label) sample.label = place.cells[*list.label].integer;
-    keys.push_back(has_keys ? place.key : FieldPlace{});
-    if (keys.back().offset == kMissing) continue;
-    const InputFile& file = list.shard->reader.file_of_key();
-    if (place.key.length > file.size() || place.key.offset > file.size() - place.key.length) {
-      throw Error(Code::damaged, "the key lies outside the file's {} bytes", file.size())
-          .at(file.path(), place.key.offset);
-    }
-    key_bytes += place.key.length;
-    if (place.key.length > list.memory)
-      throw sample_over_limit(place.key.length, list.memory).hint("pass a larger --memory");
-  }
-  if (has_keys) {
-    list.read_keys(*list.shard, samples, keys);
-  } else {
-    for (ListedSample& sample : samples) sample.key = std::to_string(sample.row);
-  }
-  list.row += samples.size();
-  return samples;
+std::vector<ListedSample> SampleList::next() try {
+  if (!impl_->ahead.empty()) return std::exchange(impl_->ahead, {});
+  return impl_->next();
+} catch (const Error&) {
+  if (impl_->standing.is_replaced()) throw replaced_dataset(impl_->standing.paths().manifest);
+  throw;
 }
 
 }  // namespace shale

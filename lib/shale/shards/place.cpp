@@ -24,7 +24,33 @@ std::optional<struct stat> facts_to_look_at(const std::string& path) try {
   throw;
 }
 
+// More than one look: a set that takes the place of another is in one of two places at any time,
+// and may change between them.
+bool holds_manifest(const std::string& directory) {
+  constexpr int kLooks = 3;
+  for (int look = 0; look < kLooks; ++look) {
+    if (is_manifest(DatasetPaths(directory).manifest)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+StandingState::StandingState(const std::string& directory)
+    : directory_(directory),
+      paths_(directory),
+      stamp_(stamp_of(paths_.manifest).value_or(FileStamp{})) {}
+
+bool StandingState::is_replaced() const {
+  const DatasetPaths now(directory_);
+  return now.manifest != paths_.manifest || stamp_of(now.manifest).value_or(FileStamp{}) != stamp_;
+}
+
+Error replaced_dataset(const std::string& manifest) {
+  return Error(Code::mismatch, "the dataset was replaced after it was opened")
+      .at(manifest)
+      .hint("open it again");
+}
 
 Place look_at(const std::string& path) {
   const std::optional<struct stat> facts = facts_to_look_at(path);
@@ -36,7 +62,7 @@ Place look_at(const std::string& path) {
         .because_errno(EACCES)
         .hint("check the permissions of the folder");
   }
-  if (is_manifest(join_path(path, kManifestName))) return Place::dataset;
+  if (holds_manifest(path)) return Place::dataset;
   const WorkFolderState work = work_folder_at(join_path(path, kWorkFolder));
   if (work == WorkFolderState::ours) return Place::unfinished;
   bool is_empty = true;
@@ -48,7 +74,7 @@ Place look_at(const std::string& path) {
 }
 
 bool holds_dataset(const std::string& folder) try {
-  return is_manifest(join_path(folder, kManifestName)) ||
+  return holds_manifest(folder) ||
          work_folder_at(join_path(folder, kWorkFolder)) == WorkFolderState::ours;
 } catch (const Error&) {
   return false;

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/io/file_stamp.hpp"
+#include "shale/manifest/naming.hpp"
 
 namespace shale {
 
@@ -13,6 +15,36 @@ namespace shale {
 /// is not a dataset. Memory: none, however many entries there are.
 enum class Place { absent, empty_folder, dataset, unfinished, other_folder, other_file };
 [[nodiscard]] Place look_at(const std::string& path);
+
+/// Which dataset stands in a directory, to notice that another one has taken its place.
+class StandingState {
+ public:
+  explicit StandingState(const std::string& directory);
+  [[nodiscard]] const DatasetPaths& paths() const { return paths_; }
+  [[nodiscard]] bool is_replaced() const;
+
+ private:
+  std::string directory_;
+  DatasetPaths paths_;
+  FileStamp stamp_;
+};
+
+/// The error of a dataset that is not the one that was opened.
+[[nodiscard]] Error replaced_dataset(const std::string& manifest);
+
+/// What `open` returns, which gets the place of the files of the dataset in a directory; called
+/// again if it throws because that set was replaced.
+template <class Open>
+auto open_standing(const std::string& directory, const Open& open) {
+  while (true) {
+    const StandingState state(directory);
+    try {
+      return open(state.paths());
+    } catch (const Error&) {
+      if (!state.is_replaced()) throw;
+    }
+  }
+}
 
 /// True if look_at would say dataset or unfinished. False also for what cannot be looked at.
 [[nodiscard]] bool holds_dataset(const std::string& folder);

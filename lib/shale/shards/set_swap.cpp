@@ -22,9 +22,12 @@
 // The state of a swap is what stands where, so that each step may be done twice:
 //
 //   work/new/MANIFEST         the new set is complete; until it is there, nothing has changed
-//   work/old.json             the old manifest: the old set is going, from now on readers say
+//   work/new/whole            a second name of it: the file system has hard links, and all files of
+//                             the set stay in the work folder until it stands
+//   work/old.json             the old manifest: the old set is going, from now on readers find the
+//                             new one in the work folder (DatasetPaths), or without hard links say
 //                             "unfinished". Removed when all files that it lists are.
-//   work/new/MANIFEST, no     files of the new set are on their way to their names
+//   work/new/MANIFEST, no     files of the new set are getting their names
 //     work/old.json, no MANIFEST
 //   MANIFEST                  the new set stands
 //
@@ -215,12 +218,36 @@ void move_to_free_name(const SetPlace& place, const WorkFolder& work, const std:
   if (!rename_to_free_name(from, to)) throw not_ours(to);
 }
 
+bool is_one_file(const std::string& path, const std::string& other) {
+  const auto facts = facts_at(path), others = facts_at(other);
+  return facts && others && facts->st_dev == others->st_dev && facts->st_ino == others->st_ino;
+}
+
+// From now on readers may find the new set in the work folder. False: without hard links they
+// cannot.
+bool stays_whole(const SetPlace& place, const WorkFolder& work, const std::string& next) {
+  const std::string whole = join_path(work.path(), kWholeName);
+  if (!place.indexed_file.empty()) return false;
+  if (stands(whole)) return true;
+  if (!link_file(next, whole)) return false;
+  sync_directory(work.path());
+  return true;
+}
+
+// The file has its name, and its place in the work folder.
+void link_to_free_name(const SetPlace& place, const WorkFolder& work, const std::string& name) {
+  const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
+  if (is_one_file(from, to)) return;  // linked before
+  if (stands(to)) throw not_ours(to);
+  if (!link_file(from, to)) move_to_free_name(place, work, name);
+}
+
 // Errors: Code::exists if a name that the new files need belongs to somebody else.
 void look_at_needed_names(const SetPlace& place, const WorkFolder& work, const std::string& next) {
   TakenNames taken(place);
   (void)visit_own_names(place, next, [&](const std::string& name) {
-    if (stands(join_path(work.path(), name)) && stands(join_path(place.folder, name)))
-      taken.look_at(name);
+    const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
+    if (stands(from) && stands(to) && !is_one_file(from, to)) taken.look_at(name);
   });
   taken.refuse();
 }
@@ -289,11 +316,14 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
   if (!stands(old)) {
     if (is_behind(place, next)) return put_behind(place, work, next);
     look_at_needed_names(place, work, next);
-    if (stands(standing)) put_away(place, work);
   }
+  const bool is_whole = stays_whole(place, work, next);
+  if (!stands(old) && stands(standing)) put_away(place, work);
   if (stands(old)) remove_old_set(place, work, old);
-  (void)visit_own_names(place, next,
-                        [&](const std::string& name) { move_to_free_name(place, work, name); });
+  (void)visit_own_names(place, next, [&](const std::string& name) {
+    if (is_whole) return link_to_free_name(place, work, name);
+    move_to_free_name(place, work, name);
+  });
   sync_directory(place.folder);
   move_to_free_name(place, work, place.manifest);
   sync_directory(place.folder);

@@ -9,7 +9,8 @@
 
 // How a new set takes the place of an old one, or of nothing. The new set is complete in the work
 // folder before anything else changes; from then on what a kill interrupts is finished by the next
-// command that writes here. A reader sees the old set, the new one, or an unfinished one.
+// command that writes here. A reader sees the old set or the new one; where the file system has no
+// hard links, for a moment an unfinished one.
 
 namespace shale {
 

@@ -10,6 +10,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/manifest/journal.hpp"
+#include "shale/manifest/naming.hpp"
 
 namespace shale {
 
@@ -59,7 +60,7 @@ class WorkFolder {
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
-  static constexpr std::string_view kNewName = "new";
+  static constexpr std::string_view kNewName = kNewFolder;
   /// new/: where the files of the output are written.
   [[nodiscard]] const std::string& path() const { return new_path_; }
   /// The folder itself.

@@ -257,7 +257,12 @@ void compare_unindexed(const VerifyRequest& request, VerifyLog& log) {
 }  // namespace
 
 VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const Events& events) {
-  VerifyLog log(sink, events);
+  const StandingState standing(request.dataset);
+  const FindingSink sink_of_standing = [&](const Finding& finding) {
+    if (standing.is_replaced()) throw replaced_dataset(standing.paths().manifest);
+    if (sink) sink(finding);
+  };
+  VerifyLog log(sink_of_standing, events);
   if (const std::optional<OpenedDataset> dataset = open_to_verify(request, log)) {
     Verification(request, *dataset, log).run();
   } else if (!request.against.empty() && log.findings() == 0) {
