@@ -50,7 +50,8 @@ class Disk:
             self.names.pop(step.path, None)
 
     def state(self):
-        return {path: None if number is None else self.data.get(number, b"") for path, number in self.names.items()}
+        """Paths -> number and content (None: a folder): names of one file are names of one file after the cut, too."""
+        return {path: None if number is None else (number, self.data.get(number, b"")) for path, number in self.names.items()}
 
 
 class PowerCuts(FaultCase):
@@ -71,14 +72,14 @@ class PowerCuts(FaultCase):
         return ["convert", self.photos, self.out, *words]
 
     def states_after(self, steps, cut, standing):
-        """What may be there after a cut behind step `cut`, each state once: which names survived, paths -> content (None: a folder)."""
+        """What may be there after a cut behind step `cut`, each state once: which names survived, paths -> what Disk.state() says."""
         synced = {step.path: step.number for step in steps[:cut] if step.name == "sync"}
         live, after = Disk(standing), {which: Disk(standing) for which in SURVIVORS}
         tail = {}
         for step in steps[:cut]:
             saved = self.steps.saved / str(step.number)
             if step.path.endswith(".tail") and saved.exists():
-                tail = {step.path: saved.read_bytes()}
+                tail = {step.path: (step.path, saved.read_bytes())}
             if step.name == "sync" and saved.exists() and step.path in live.names:
                 live.data[live.names[step.path]] = saved.read_bytes()
             folders = {os.path.dirname(path) for path in (step.path, step.other) if path}
@@ -99,14 +100,20 @@ class PowerCuts(FaultCase):
     def lay_out(self, state):
         shutil.rmtree(self.place)
         self.place.mkdir()
+        names = {}
         for path in sorted(state):
             place = pathlib.Path(path)
             if not place.parent.is_dir():
                 continue
             if state[path] is None:
                 place.mkdir()
+                continue
+            number, content = state[path]
+            if number in names:
+                os.link(names[number], place)
             else:
-                place.write_bytes(state[path])
+                place.write_bytes(content)
+                names[number] = place
 
     def standing(self):
         """What is in the place: paths -> content (None: a folder)."""
@@ -139,7 +146,7 @@ class PowerCuts(FaultCase):
                 self.cut_everywhere(["resample", self.folder / "x.npy", out, *shards, "--permute", "--jobs", 1, "--io", "buffered"], {})
 
     def cut_everywhere(self, command, standing, cuts=CUTS):
-        self.lay_out(standing)
+        self.lay_out(Disk(standing).state())
         done, steps = self.steps.recorded(command, saves=True)
         self.assertIn(done.code, (0, 4), done.err)
         expected = snapshot(self.place)
