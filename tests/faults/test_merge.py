@@ -16,6 +16,11 @@ LISTS = ("skipped.csv", "ignored.csv", "images.csv")
 OF_THE_RUN = ("format", "options", "schema", "layout", "source", "classes", "samples", "payload_bytes", "skipped", "ignored", "digest")
 
 
+def links_to_parts(steps):
+    """The numbers of the steps that link a file of a part, not of those that give the new files their names."""
+    return [step.number for step in steps if step.name == "link" and "/parts/" in step.other]
+
+
 class Parts(FaultCase):
     base = IN_MEMORY
 
@@ -177,7 +182,7 @@ class Parts(FaultCase):
     def test_a_merge_does_not_go_on_with_that_of_other_parts(self):
         ours, theirs = self.parts_of([self.photos, ["--to", "record", "--shard-samples", 5]], 3), self.other_parts(3)
         steps = Steps(self, self.folder, self.out)
-        links = [step.number for step in steps.recorded(["merge", ours, self.out])[1] if step.name == "link"]
+        links = links_to_parts(steps.recorded(["merge", ours, self.out])[1])
         shutil.rmtree(self.out)
         self.assertEqual(steps.killed(["merge", ours, self.out], links[-1]), -signal.SIGKILL)
         with self.untouched(self.out, theirs):
@@ -206,7 +211,7 @@ class Parts(FaultCase):
         part, new = self.folder / "parts/part-00002-of-00003", self.other_parts(3) / "part-00002-of-00003"
         steps = Steps(self, self.folder, self.out)
         recorded = steps.recorded(words)[1]
-        last_link = [step.number for step in recorded if step.name == "link"][-1]
+        last_link = links_to_parts(recorded)[-1]
         manifest = next(step.number for step in recorded if step.name == "create" and "dataset.json" in step.path)
 
         def replace():
