@@ -12,6 +12,7 @@ Commands run under `sh -e` in a fresh folder that holds what make_inputs() below
 What differs from machine to machine is replaced: {version}, {threads}, {memory}, {size} of images that were encoded. With --json, stdout must be one JSON object.
 """
 
+import functools
 import io
 import json
 import os
@@ -126,6 +127,7 @@ class Case:
             elif line.startswith("$ "):
                 done = shell(line[2:], folder)
                 check_json(line, done)
+                check_hints(line, done)
                 text += marked("1|", done.stdout) + marked("2|", done.stderr) + [f"= {done.returncode}"]
         return "\n".join(text)
 
@@ -154,6 +156,32 @@ def check_json(line, done):
         return
     if not isinstance(json.loads(done.stdout), dict) or done.stdout.count("\n") != 1:
         raise AssertionError(f"{line}: stdout is not one JSON object on one line: {done.stdout}")
+
+
+@functools.lru_cache(None)
+def options_of(command):
+    """The options of a command; none if there is no such command."""
+    done = subprocess.run([SHALE, command, "--help"], capture_output=True, text=True)
+    return set(re.findall(r"^  (--[a-z-]+)", done.stdout, re.MULTILINE)) if done.returncode == 0 else set()
+
+
+def check_hints(line, done):
+    """Each option that a hint names is one of the command that was typed, or of one that the hint names."""
+    for hint in re.findall(r"^(?:hint|note|next): .*", done.stderr + done.stdout, re.MULTILINE):
+        quoted = re.findall(r"'([^']*)'", hint)
+        for command in (re.match(r"shale ([a-z]+)((?: .*)?)$", words) for words in quoted):
+            if not command or (command[1] == "help" and not command[2].strip()):
+                continue
+            known = options_of(command[1]) if command[1] != "help" else options_of(command[2].strip())
+            unknown = set(re.findall(r"(?<![\w-])--[a-z-]+", command[2])) - known
+            if unknown or not known:
+                raise AssertionError(f"{line}: no such command, or option of it: {hint}")
+        # What remains: of the command itself, or of one that the sentence names; not of other programs.
+        rest = re.sub(r"'[^']*'|made with .*|(?:sbatch|tar|without) --[a-z]+(?: and --[a-z]+)?", "", hint)
+        named = set(re.findall(r"\bshale ([a-z]+)", line)) | set(re.findall(r"\b(convert|verify|index|repair|ls|merge)\b", rest))
+        unknown = set(re.findall(r"(?<![\w-])--[a-z-]+", rest)) - set().union(*map(options_of, named))
+        if unknown and not re.search(r"unknown option|needs a value", done.stderr):
+            raise AssertionError(f"{line}: {named} has no {unknown}: {hint}")
 
 
 def make_test(path):

@@ -1,5 +1,6 @@
 """Reads C++ source as text, well enough for the house rules: what is code, what is a literal, where a function ends."""
 
+import collections
 import re
 
 _TOKEN = re.compile(
@@ -150,3 +151,11 @@ def balanced(text, begin):
         if depth == 0:
             return match.end()
     return len(text)
+
+
+def options_in(table):
+    """The rows of tools/option_table.cpp: {name: commands that have it}."""
+    options = collections.defaultdict(set)
+    for row in re.finditer(r'\{((?:"[a-z ]+"\s*)+),\s*"([a-z][a-z0-9-]*)",', without_comments(table)):
+        options[row[2]].update(literal_value(row[1]).split())
+    return dict(options)

@@ -486,7 +486,7 @@ class HouseRules(unittest.TestCase):
         """Each page with the options of its command; those that many commands have may be on another page."""
 
         def offences():
-            options = options_in(read(ROOT / "tools/option_table.cpp"))
+            options = cpp_text.options_in(read(ROOT / "tools/option_table.cpp"))
             documented = {}
             for page in files("shale-*.1", below=("tools/man",)):
                 items = "\n".join(line for line in read(page).replace("\\-", "-").splitlines() if line.startswith(".It "))
@@ -498,14 +498,6 @@ class HouseRules(unittest.TestCase):
                 yield from (f"--{name} in the man page of {command} is not one of its options" for name in names if command not in options.get(name, ()))
 
         self.none_of(offences(), "man pages name exactly the options that exist")
-
-
-def options_in(table):
-    """The rows of tools/option_table.cpp: {name: commands that have it}."""
-    options = collections.defaultdict(set)
-    for row in re.finditer(r'\{((?:"[a-z ]+"\s*)+),\s*"([a-z][a-z0-9-]*)",', cpp_text.without_comments(table)):
-        options[row[2]].update(cpp_text.literal_value(row[1]).split())
-    return dict(options)
 
 
 class TheRulesSeeWhatTheyShould(unittest.TestCase):
@@ -568,7 +560,7 @@ void long_one(int a,
 
     def test_options_are_read_from_their_table(self):
         text = '{"ls cat "\n "report",\n "jobs", "N", "", "help"},\n // {"a", "no"}\n{"ls", "tsv", "", "", "{a}", kPlain, "x"},'
-        self.assertEqual(options_in(text), {"jobs": {"ls", "cat", "report"}, "tsv": {"ls"}})
+        self.assertEqual(cpp_text.options_in(text), {"jobs": {"ls", "cat", "report"}, "tsv": {"ls"}})
 
     def test_adjacent_literals_are_one_message(self):
         self.assertEqual(cpp_text.literal_value('"a {} "\n   "b"  '), "a {} b")

@@ -216,6 +216,32 @@ def nearly_alike(texts):
                 yield text, other
 
 
+# Of tar, zstd, sbatch and shale itself, which messages name.
+OPTIONS_OF_OTHERS = {"dereference", "concatenate", "list", "long", "ultra", "array", "version"}
+
+
+class HintsNameWhatThereIs(unittest.TestCase):
+    def test_messages_name_options_that_exist(self):
+        """In what the program says, an option is one of some command; in a quoted command, one of that command."""
+
+        def offences():
+            options = cpp_text.options_in((ROOT / "tools/option_table.cpp").read_text(encoding="utf-8"))
+            commands = set().union(*options.values()) | {"help"}
+            for path in files("lib/**/*.[ch]pp", "formats/**/*.[ch]pp", "tools/*.[ch]pp"):
+                for line, text in cpp_literals(path):
+                    for name in re.findall(r"(?<![\w-])--([a-z][a-z-]*[a-z])", text):
+                        if name not in options and name not in OPTIONS_OF_OTHERS:
+                            yield f"{path.relative_to(ROOT)}:{line}: there is no --{name}"
+                    for command, rest in re.findall(r"'shale ([a-z]+)((?: [^']*)?)'", text):
+                        if command not in commands:
+                            yield f"{path.relative_to(ROOT)}:{line}: there is no 'shale {command}'"
+                        for name in re.findall(r"--([a-z][a-z-]*[a-z])", rest):
+                            if command not in options.get(name, ()):
+                                yield f"{path.relative_to(ROOT)}:{line}: 'shale {command}' has no --{name}"
+
+        self.assertEqual(list(offences()), [], "a hint that names what does not exist helps nobody")
+
+
 class OneFactOneMessage(unittest.TestCase):
     """Users search the web for a message: it has one wording, and one function that makes it."""
 

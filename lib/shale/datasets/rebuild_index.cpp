@@ -181,6 +181,7 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
   }
   const Place place = look_at(dataset);
   if (place == Place::absent) throw absent(dataset);
+  if (place == Place::unfinished) throw unfinished(dataset);
   if (place != Place::dataset) {
     throw Error(Code::mismatch,
                 "holds no dataset.json: without it a rebuilt index could not be verified")

@@ -70,7 +70,9 @@ void refuse_unfit(const PartsReport& found) {
     if (part.state == PartState::damaged) {
       throw Error(Code::damaged, "part {} is damaged: {}", part.number.index, part.fault)
           .at(part.path)
-          .hint("write it again with --overwrite, or restore it from an intact copy");
+          .hint(
+              "write it again with 'shale convert ... --overwrite', or restore it from an intact "
+              "copy");
     }
     if (part.state == PartState::unfinished) {
       throw Error(Code::mismatch, "part {} is unfinished", part.number.index)
@@ -269,7 +271,9 @@ class Gathering {
       throw Error(Code::damaged, "hashes to {}, but its manifest says {}", written.hash.hex(),
                   expected.hash.hex())
           .at(from)
-          .hint("write this part again with --overwrite, or restore it from an intact copy");
+          .hint(
+              "write it again with 'shale convert ... --overwrite', or restore it from an intact "
+              "copy");
     }
     rename_file(unproved, to);
   }

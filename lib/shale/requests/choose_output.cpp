@@ -108,11 +108,9 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
   }
   request.with_index = options.with_index;
   request.is_deflated = is_deflate(options);
-  for (const auto& [option, limit] :
-       {std::pair("size", options.shard_bytes), std::pair("samples", options.shard_samples)}) {
-    if (limit == std::uint64_t{0})
-      throw Error(Code::usage, "--shard-{} 0: a shard holds at least one sample", option);
-  }
+  if (options.shard_samples == std::uint64_t{0} || options.shard_bytes == std::uint64_t{0})
+    throw Error(Code::usage, "{} 0: a shard holds at least one sample",
+                options.shard_bytes == std::uint64_t{0} ? "--shard-size" : "--shard-samples");
   request.is_append = options.is_append;
   if (layout != nullptr) refuse_misplaced(request, chosen);
   request.layout = layout != nullptr && !layout->option.empty() ? layout->name : "";

@@ -49,7 +49,7 @@ void verify_output(const ConvertRequest& request, const std::string& path, Conve
 
 // All that a finished set needs, by name and size: a manifest alone is not a reason to continue
 // with it.
-Manifest refuse_incomplete(const std::string& output) {
+Manifest refuse_incomplete(const std::string& output, bool may_overwrite) {
   const auto require = [&](const ManifestFile& file) {
     if (file.name.empty()) return;
     const std::string path = join_path(output, file.name);
@@ -58,10 +58,8 @@ Manifest refuse_incomplete(const std::string& output) {
     throw Error(Code::damaged, "{}, but the finished dataset needs it with {} bytes",
                 facts ? fmt::format("has {} bytes", facts->st_size) : "is missing", file.bytes)
         .at(path)
-        .hint(fmt::format(
-            "run 'shale verify {}' to list all the damage, or pass --overwrite to write the "
-            "dataset again",
-            printable(output)));
+        .hint(fmt::format("run 'shale verify {}' to list all the damage{}", printable(output),
+                          may_overwrite ? ", or pass --overwrite to write the dataset again" : ""));
   };
   Manifest manifest = read_manifest(output, [&](const ManifestShard& shard) {
     for (const ManifestFile& file : shard.files) require(file);

@@ -35,7 +35,7 @@ void drop_shard_options(Manifest& manifest);
 
 /// Looks at all that the finished set in a directory needs, by name and size; returns its manifest.
 /// Errors: Code::damaged naming the file; same as read_manifest.
-Manifest refuse_incomplete(const std::string& output);
+Manifest refuse_incomplete(const std::string& output, bool may_overwrite = false);
 
 /// Adds what one manifest counts to another, of samples that come before its own: samples, bytes,
 /// shards, what was left out, images (but for duplicates, which are of all of them).

@@ -48,7 +48,7 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
                   ? "pass --pairs off, as before, or --overwrite to replace it"
                   : "choose another output, or pass --overwrite to replace it");
   }
-  (void)refuse_incomplete(request.output);
+  (void)refuse_incomplete(request.output, true);
   report.was_complete = true;
   report.skipped = report.manifest.skipped;
   // An earlier run may have been allowed to leave out more.
@@ -59,7 +59,7 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
               bad_samples_text(bad, report.manifest.schema, report.manifest.images.has_value()),
               limit)
       .at(join_path(request.output, kSkippedName))
-      .hint("fix or remove the images that it lists, then convert again with --overwrite");
+      .hint("fix or remove the samples that it lists, then convert again with --overwrite");
 }
 
 // Of a stream, which is known at its end: read to there, and compared sample by sample.
