@@ -149,7 +149,7 @@ constexpr Exclusion kExclusions[] = {
     {"max-errors", "one .npy array without image work", has_max_errors, is_plain_array, kIdleForFile, kIdleForFileHint},
     {"seed", "neither --shuffle nor shares in --split", has_seed, is_in_order, "--{option} has no effect without --shuffle, or shares in --split", "leave it out, or pass --shuffle", false},
     {"keys", "neither --select nor --exclude", has_keys, has_no_lists, "--{option} says how --select, --exclude and files of --split name samples, but there is none of them", kLeaveOut, false},
-    {"select -", "stdin as input", lists_on_stdin, reads_stdin, "stdin cannot be both the input and a list of samples", "write the list into a file", false},
+    {"select -", "stdin as input", lists_on_stdin, reads_stdin, "stdin cannot be both the input and the list of --select or --exclude", "write the list into a file", false},
     {"new-classes", "no --append", has_new_classes, is_no_append, "--{option} has no effect without --append", "leave it out, or pass --append", false},
     {"part", kOneFile, has_part, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"part", kClassFiles, has_part, kToClasses, kIdleByClass, kLeaveOut},
