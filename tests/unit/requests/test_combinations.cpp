@@ -19,6 +19,7 @@ using Change = std::function<void(ConvertRequest&)>;
 // How each option of the table is given.
 const std::map<std::string_view, Change> kGiven{
     {"append", [](auto& request) { request.is_append = true; }},
+    {"classes", [](auto& request) { request.order.choice.classes = {"a"}; }},
     {"classes-from", [](auto& request) { request.classes.from = "names.txt"; }},
     {"compress", [](auto& request) { request.asked.compression = "none"; }},
     {"ext", [](auto& request) { request.files.suffixes = {".wav"}; }},
