@@ -192,10 +192,17 @@ def flip(path, offset):
 def test_verify_returns_what_the_program_finds(dataset, photos, tmp_path):
     whole = shale.verify(dataset, deep=True, against=photos)
     assert whole and whole.ok and whole.findings == 0 and whole.raise_if_damaged() is None
-    check_facts(whole, facts_of("verify", dataset, "--deep", "--against", photos), but=["first_findings"])
+    facts = facts_of("verify", dataset, "--deep", "--against", photos)
+    check_facts(whole, facts, but=["first_findings", "comparison"])
+    check_facts(whole.comparison, facts["comparison"])
+    assert whole.comparison.verdict == "same" and whole.comparison.same == whole.samples
     copy = tmp_path / "copy"
     shutil.copytree(dataset, copy)
     flip(copy / "shard-000000.tfrecord", 5000)
+    (copy / "shard-000009.tfrecord").touch()
+    assert shale.verify(copy, quick=True).strays == ("shard-000009.tfrecord",)
+    assert [found.file for found in shale.verify(copy, quick=True, strict=True).first_findings] == ["shard-000009.tfrecord"]
+    (copy / "shard-000009.tfrecord").unlink()
     broken = shale.verify(copy)
     facts = facts_of("verify", copy, code=3)
     assert not broken and not broken.ok and shale.verify(copy, quick=True).ok
@@ -206,6 +213,10 @@ def test_verify_returns_what_the_program_finds(dataset, photos, tmp_path):
         broken.raise_if_damaged()
     assert (caught.value.file, caught.value.shard) == ("shard-000000.tfrecord", broken.first_findings[0].shard)
     assert str(broken.first_findings[0]) in run_shale("verify", copy, code=3).stderr.decode()
+    assert shale.info(copy).complete and shale.info(copy).bad_files == ()
+    (copy / "shard-000001.tfrecord").unlink()
+    assert not shale.info(copy).complete and shale.info(copy).bad_files == ("shard-000001.tfrecord",)
+    assert shale.info(copy).samples == broken.samples
 
 
 def test_damage_in_the_source_of_convert_is_an_error(dataset, tmp_path):
