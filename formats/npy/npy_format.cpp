@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/npy_header.hpp"
+#include "shale/wire/zip_directory.hpp"
 
 namespace shale {
 namespace {
@@ -18,10 +20,24 @@ constexpr std::string_view kLookAtFile =
 constexpr ReaderCode kNpyReader = {.library = "NumPy", .code = R"(import numpy as np
 
 values = np.load({{file}}, mmap_mode="r")
-{{#has_samples}}value = values[0]
+{{#is_foreign}}if hasattr(values, "files"):  # an .npz archive
+    values = values[{{field|python}}]
+{{/is_foreign}}{{#has_samples}}value = values[0]
 {{/has_samples}})"};
 
-int bid_for_npy(const Probe& probe) { return is_npy(probe.head) ? 48 : 0; }
+constexpr std::string_view kNpySuffix = ".npy";
+
+// An .npz archive begins with its first array, whose name is in the first local header.
+int bid_for_npy(const Probe& probe) {
+  constexpr std::size_t kNameLength = 26, kName = 30;
+  if (is_npy(probe.head)) return 48;
+  const std::string_view head = as_text(probe.head);
+  if (!is_zip(head) || head.size() < kName) return 0;
+  const std::size_t length =
+      static_cast<std::uint8_t>(head[kNameLength]) |
+      static_cast<std::size_t>(static_cast<std::uint8_t>(head[kNameLength + 1])) << 8;
+  return head.substr(kName).substr(0, length).ends_with(kNpySuffix) ? 64 : 0;
+}
 
 // The header that NumPy itself writes; it has the same length for any number of rows.
 TensorFrame npy_frame(std::span<const Field> fields, std::uint64_t rows) {
@@ -42,10 +58,56 @@ void check_length(const NpyHeader& header, std::uint64_t row_bytes, const InputF
                              : "something else was written after the array; np.load ignores it");
 }
 
+// One array of an .npz archive. Its rows lie in the archive if it is stored as it is.
+StoredTensor array_in(const InputFile& file, const ZipMember& member) {
+  StoredTensor array{.name = member.name.substr(0, member.name.size() - kNpySuffix.size()),
+                     .obstacle = {}};
+  if (member.is_deflated) {
+    throw Error(Code::unsupported, "array '{}' is compressed: its rows cannot be read in place",
+                printable(array.name))
+        .at(file.path())
+        .hint("'shale convert' reads it");
+  }
+  std::vector<std::byte> head(std::min(kMaxNpyHeaderBytes, member.bytes));
+  file.read_exact(member.data_offset, head);
+  NpyHeader header = parse_npy_header(head, file.path());
+  array.offset = member.data_offset + header.data_offset;
+  std::uint64_t elements = 1;
+  for (const std::uint64_t axis : header.shape) {
+    if (header.fortran_order) array.strides.push_back(elements);
+    elements *= axis;
+  }
+  const std::uint64_t expected = header.data_offset + elements * header.dtype.item_bytes();
+  if (member.bytes != expected) {
+    throw Error(Code::damaged, "array '{}' has {} bytes in the archive, expected {}",
+                printable(array.name), member.bytes, expected)
+        .at(file.path(), member.data_offset);
+  }
+  array.dtype = std::move(header.dtype);
+  array.swaps = std::move(header.swaps);
+  array.shape = std::move(header.shape);
+  if (!array.strides.empty()) drop_plain_strides(array);
+  return array;
+}
+
+// An .npz file: a field for each array, if none is compressed.
+Survey survey_npz(const InputFile& file) {
+  WindowReader window(file);
+  StoredTensors found;
+  for (const ZipMember& member : read_zip_directory(file.size(), window.views(), file.path())) {
+    if (member.name.ends_with(kNpySuffix))
+      found.tensors.push_back(array_in(file, member));
+    else
+      found.left_out.push_back(member.name);
+  }
+  return survey_of_tensors(found, file);
+}
+
 // An .npy file of another tool, version 1, 2 or 3: one field, "x".
 Survey survey_npy(const InputFile& file) {
   std::vector<std::byte> head(std::min(kMaxNpyHeaderBytes, file.size()));
   file.read_exact(0, head);
+  if (is_zip(as_text(head))) return survey_npz(file);
   const NpyHeader header = parse_npy_header(head, file.path());
   if (header.shape.empty()) {
     throw Error(Code::unsupported, "npy array has no axis: its first axis would be the samples")

@@ -202,7 +202,7 @@ class Arrays(AgainstCase):
                 for source in sources:
                     with self.subTest(set=made.name, source=source):
                         self.assertIn(self.verdict(made, *source), verdicts)
-        for name in ("one.h5", "one.pt", "one.safetensors"):
+        for name in ("one.h5", "one.npz", "one.pt", "one.safetensors"):
             made = self.made(self.arrays, name)
             for source in sources:
                 with self.subTest(set=name, source=source):

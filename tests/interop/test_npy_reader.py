@@ -9,6 +9,7 @@ import random
 
 import numpy as np
 import pytest
+import shale
 from conftest import run_shale
 from dataset_reading import manifest_of
 from documented_code import blocks_of, bytes_left_by
@@ -216,3 +217,25 @@ def test_the_dataset_of_tinytopics_reads_a_shard_and_a_joined_array(joined, tmp_
     assert (len(dataset), dataset.num_terms, dataset.shape) == (ROWS, 40, counts.shape)
     for row in range(ROWS):
         assert dataset[row].numpy().tobytes() == counts[row].tobytes()
+
+
+def test_an_npz_archive_is_read_in_place(tmp_path):
+    """What convert writes as .npz is verified, listed and read; of compressed or turned arrays the hint is right (issue 39)."""
+    arrays = {"x": random_array(np.dtype("<f4"), (ROWS, 3, 1)), "y": np.arange(ROWS), "z": np.asfortranarray(random_array(np.dtype("u1"), (ROWS, 1)))}
+    np.savez(tmp_path / "x.npz", **arrays)
+    run_shale("convert", tmp_path / "x.npz", tmp_path / "set", "--to", "npy")
+    run_shale("convert", tmp_path / "set", tmp_path / "ours.npz")
+    for name in ("x.npz", "ours.npz"):
+        with shale.Dataset(tmp_path / name) as dataset:
+            for field, values in arrays.items():
+                assert all(np.array_equal(dataset[row][field], values[row]) for row in range(ROWS)), field
+        told = run_shale("verify", tmp_path / name, "--against", tmp_path / "set").stdout.decode()
+        assert "the source holds the same samples" in told
+        assert json.loads(run_shale("info", tmp_path / name, "--json").stdout)["samples"] == ROWS
+        assert len(run_shale("ls", tmp_path / name, "--tsv").stdout.splitlines()) == ROWS
+        assert run_shale("cat", tmp_path / name, "5", "--field", "y").stdout == b"5\n"
+    np.savez_compressed(tmp_path / "packed.npz", **arrays)
+    np.savez(tmp_path / "turned.npz", x=np.asfortranarray(arrays["x"].reshape(-1, 3).repeat(2, 1).reshape(ROWS, 3, 2)))
+    for name in ("packed.npz", "turned.npz"):
+        assert b"'shale convert' reads it" in run_shale("verify", tmp_path / name, code=1).stderr
+        run_shale("convert", tmp_path / name, tmp_path / f"from-{name}.d", "--to", "npy")
