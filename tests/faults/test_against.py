@@ -159,6 +159,11 @@ class Photos(AgainstCase):
             self.assertEqual(self.verdict(self.set, source, code=3), "damaged")
             self.assertIn("shale repair", self.said)
 
+    def test_a_layout_without_the_names_of_fields(self):
+        vlen, same = self.made(self.photos, "v.h5", "--layout", "vlen"), self.made(self.photos, "same.h5", "--layout", "vlen")
+        self.refused("verify", vlen, "--against", self.photos, says=["convert the folder to another file in the same way"])
+        self.assertEqual(self.verdict(vlen, same), "same")
+
     def test_images_that_were_worked_on(self):
         work = ("--resize", "exact=8x8", "--encode", "png")
         for name, words in (("small", ()), ("raw", ("--encode", "raw", "--to", "npy")), ("chosen", ("--select", self.folder / "some"))):

@@ -296,7 +296,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   if (!holds_files_of_folder(manifest, folders)) {
     throw Error(Code::unsupported, "a {} cannot be compared with a folder", manifest.source.kind)
         .at(request.dataset)
-        .hint("convert it, and compare the result");
+        .hint("convert the folder to another file in the same way, and compare the two files");
   }
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string metadata = option_of(manifest, kMetadataOption);
