@@ -258,7 +258,7 @@ class Views {
     return tuple_of(draw_within_limits(width, height, seed));
   }
 
-  // None for an image whose header does not say how large it is.
+  // None for an image whose header does not say how large it is once it is decoded.
   [[nodiscard]] nb::list sizes(const nb::list& list,
                                const std::vector<std::uint64_t>& seeds) const {
     std::vector<BatchImage> images = images_of(list);
@@ -321,10 +321,14 @@ class Views {
         .hint("leave such images out, or limit the longer side: Resize(..., max_size=)");
   }
 
+  // As it is opened, by its EXIF orientation: the view is not of the size that the header says.
+  static bool is_turned_by_pillow(const ImageInfo& info) { return info.type == ImageType::tiff; }
+
   void draw_one(BatchImage& image, std::size_t i, std::uint64_t seed) const {
     if (!image.bytes) return;
     const ImageInfo info = probe_image(*image.bytes, {});
     if (info.type == ImageType::unknown || info.width == 0 || info.height == 0) return;
+    if (is_turned_by_pillow(info)) return;
     try {
       image.drawn = draw_within_limits(info.width, info.height, seed);
     } catch (Error& error) {
@@ -340,6 +344,10 @@ class Views {
     const ImageInfo info = probe_image(*image.bytes, {});
     if (!image.drawn) {
       image.reason = info.fault.empty() ? "has no drawn view" : info.fault.text;
+      return;
+    }
+    if (is_turned_by_pillow(info)) {
+      image.reason = "cannot be decoded here: a TIFF image";
       return;
     }
     try {

@@ -193,7 +193,7 @@ class BatchViews:
     def _typed(self, image: Any, value: bytes = b"") -> Any:
         """An image, of which the encoded value is given, or a batch of them, as what the transforms that are left take."""
         if self._gives_pil:
-            return to_pil(image, info_of(value))
+            return to_pil(image, info_of(value) if self.plan.keeps_info else {})
         return tv_tensors().Image(image) if self.plan.type == "tv" else image
 
     def _decoded_masks(self, batch: _Batch, name: str, values: List[Any], views: List[Any], size: Any) -> Tuple[List[Any], Optional[Rows]]:

@@ -62,7 +62,7 @@ class LeadingView:
         if self._views.load([value], [drawn], tensor.view(torch.uint8).numpy())[0] is not None:
             load_by_pillow(value, drawn, plan, image)
         if plan.type == "pil":
-            return to_pil(image, info_of(value)), drawn
+            return to_pil(image, info_of(value) if plan.keeps_info else {}), drawn
         return (tv_tensors().Image(image) if plan.type == "tv" else image), drawn
 
     def rest_of(self, made: Any) -> Any:

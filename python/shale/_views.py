@@ -38,6 +38,7 @@ class ViewPlan(NamedTuple):
     reason: str  # why the first of the rest is not taken
     takes_samples: bool  # transforms of v2 are called with the whole sample, others with the image
     mask_fill: int
+    keeps_info: bool  # of a PIL image: EXIF and so on
 
     @property
     def is_plain(self) -> bool:
@@ -152,6 +153,7 @@ class _State:
         self.kernel = ""
         self.most_steps = most_steps
         self.pads = False
+        self.keeps_info = True
         self.mask_fill = 0
         # What each level has become, and last what padding has: as an image of one row.
         ramp = torch.arange(_LEVELS + 1).remainder(_LEVELS).to(torch.uint8)
@@ -170,7 +172,8 @@ class _State:
     def plan(self, taken: List[Any], rest: List[Any], reason: str, takes_samples: bool) -> ViewPlan:
         table, fill = (each.contiguous() for each in (self.levels[:, 0, :_LEVELS], self.levels[:, 0, _LEVELS]))
         kernel = self.kernel or "triangle"
-        return ViewPlan(self.steps, kernel, self.channels, self.is_gray, table, fill, self.type, taken, rest, reason, takes_samples, self.mask_fill)
+        left = (taken, rest, reason, takes_samples, self.mask_fill, self.keeps_info)
+        return ViewPlan(self.steps, kernel, self.channels, self.is_gray, table, fill, self.type, *left)
 
     @property
     def is_bytes(self) -> bool:
@@ -386,6 +389,7 @@ def _grayscale(state: _State, transform: Any, version: str) -> None:
     if state.channels == 1:
         if version == "v1" and state.type != "pil":
             raise NotTaken("the image is gray already")
+        state.keeps_info &= wanted != 3
         if wanted == 3:
             _rgb(state, transform, version)
         return
@@ -395,6 +399,7 @@ def _grayscale(state: _State, transform: Any, version: str) -> None:
     if not torch.equal(fill, fill[:1].expand(3)):
         raise NotTaken("padding before it has a color")
     state.channels, state.is_gray = wanted, wanted == 3
+    state.keeps_info &= wanted != 3  # torchvision makes another image of the array
     state.levels = state.levels[:wanted]
 
 

@@ -85,7 +85,32 @@ def test_the_sample_of_v2_has_it_too(photos):
     assert seen.info[len(VALUES) :] == seen.info[: len(VALUES)]
 
 
-@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
+@pytest.mark.parametrize("before", [[v1.Grayscale(3)], [v1.Resize(40), v2.Grayscale(3)], [v1.Grayscale(1), v1.Resize(40)]], ids=["gray", "small", "one channel"])
+def test_what_torchvision_forgets_of_a_gray_image_is_forgotten(before, photos):
+    seen, here = Seen(), Seen()
+    v1.Compose([*before, seen])(Image.open(io.BytesIO(VALUES[0])).convert("RGB"))
+    for read in (shale.torch.ImageFolder, lambda path, transform: shale.torch.Loader(path, 5, transform=transform, num_threads=1)):
+        list(read(photos, v1.Compose([*before, here, v1.PILToTensor()])))
+    for info in (here.info[0], here.info[len(VALUES)]):
+        assert info.keys() == seen.info[0].keys()
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("form", ["TIFF", "JPEG"])
+def test_images_that_pillow_turns_itself_are_turned(form, orientation, tmp_path):
+    turned = Image.Exif()
+    turned[0x0112] = orientation
+    value = encoded(Image.fromarray(picture(50, 30)), form, exif=turned.tobytes())
+    path = packed([value], tmp_path)
+    for order in ([], [v1.Resize(20)], [v1.CenterCrop(16)], [v1.Resize((20, 40)), ImageOps.exif_transpose], [v1.RandomVerticalFlip(1)]):
+        compose = v1.Compose([*order, v1.PILToTensor()])
+        expected = compose(Image.open(io.BytesIO(value)).convert("RGB"))
+        (batch,) = shale.torch.Loader(path, 1, transform=compose, scaled_decoding=False)
+        for found in (shale.torch.ImageFolder(path, compose)[0][0], batch["image"][0]):
+            assert found.shape == expected.shape and (found.int() - expected.int()).abs().max() <= 2
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF", "AVIF"])
 def test_photos_are_turned_by_exif_transpose(form, tmp_path):
     value = encoded(Image.fromarray(picture(500, 375)), form, exif=TURNED.tobytes())
     path = packed([value], tmp_path)
