@@ -111,8 +111,12 @@ class Photos(AgainstCase):
             self.assertEqual(self.verdict(self.set, source), "one_of_several")
         self.assertIn("1 of the 2 inputs", self.said)
         self.assertIn(self.verdict(self.set, both), ("same", "other_order"))
+        shutil.copyfile(next(more.rglob("*.png")), self.photos / "class-0/new.png")
+        self.assertEqual(self.verdict(self.set, self.photos, code=3), "incomplete")
+        self.assertIn(f"{SAMPLES} of its {SAMPLES + 7} samples are the same in the source, 7 of other inputs; 1 sample of the source not", self.said)
         os.remove(next(more.rglob("*.*")))
         self.assertEqual(self.verdict(self.set, more, code=3), "different")
+        self.assertIn(f"6 of its {SAMPLES + 7} samples are the same in the source, 1 not in the source, {SAMPLES} of other inputs", self.said)
 
     def test_what_differs(self):
         other = make_photos(self.folder / "other", 4, seed=99)

@@ -99,14 +99,17 @@ std::string sentence_of(SourceVerdict verdict, const ComparedFacts& facts,
     case SourceVerdict::different:
       break;
   }
-  std::string text = fmt::format("{} of its {} {} the same in the source", format_count(facts.same),
-                                 samples_text(all), facts.same == 1 ? "is" : "are");
+  std::string text =
+      fmt::format("{} of its {} {} the same in the source", format_count(facts.same),
+                  samples_text(all + facts.of_other_runs), facts.same == 1 ? "is" : "are");
   if (facts.different > 0) {
     text += fmt::format(", {} {}", format_count(facts.different),
                         facts.different == 1 ? "differs" : "differ");
   }
   if (facts.not_in_source > 0)
     text += fmt::format(", {} not in the source", format_count(facts.not_in_source));
+  if (facts.of_other_runs > 0)
+    text += fmt::format(", {} of other inputs", format_count(facts.of_other_runs));
   if (facts.not_in_dataset > 0)
     text +=
         fmt::format("; {} of the source not in the dataset", samples_text(facts.not_in_dataset));
