@@ -28,7 +28,7 @@ struct VerifyOptions {
   std::string labels = {};  ///< of `against`, a flat folder: the file with its labels
   std::string label_column = {}, key_column = {};  ///< of `labels`
   std::string index_folder = {};                   ///< of a file of another tool
-  /// What lies beside a dataset under names that only shale gives, and is no part of it, is a
+  /// What lies beside a dataset under names that only shale gives, without belonging to it, is a
   /// finding.
   bool is_strict = false;
   Resources resources = {};
@@ -79,7 +79,7 @@ struct VerifyReport {
   bool proves_payload = true;           ///< false: there were no checksums to prove it by
   /// The container's own checksums of every file of another tool were compared instead.
   bool proves_container = false;
-  std::vector<std::string> strays;  ///< at most 1000 names of files that are no part of the dataset
+  std::vector<std::string> strays;  ///< at most 1000 names of files that do not belong to it
   std::uint64_t stray_count = 0;    ///< how many there are
   SourceComparison comparison;      ///< with VerifyOptions::against
   bool is_compared = true;          ///< false: damage ended the comparison with the source

@@ -293,7 +293,7 @@ OpenedDataset open_list(const DatasetRequest& request, const std::string& list,
   return std::move(set).finish();
 }
 
-// What is no dataset of shale.
+// What is not a dataset of shale.
 OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
   const std::optional<std::string> file = file_of_path(request.path);
   if (!file) throw unrecognized(request.path);

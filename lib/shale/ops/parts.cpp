@@ -50,7 +50,7 @@ class PartSearch {
       case Place::unfinished:
         return take(place, part_of_name(fs::path(fs::absolute(place)).filename().string()));
       case Place::other_file:
-        throw Error(Code::not_found, "is a file, not a part of a dataset").at(place);
+        throw Error(Code::not_found, "is a file, and parts are directories").at(place);
       case Place::empty_folder:
       case Place::other_folder:
         break;

@@ -16,7 +16,7 @@ namespace shale {
 enum class Place { absent, empty_folder, dataset, unfinished, other_folder, other_file };
 [[nodiscard]] Place look_at(const std::string& path);
 
-/// Which dataset stands in a directory, to notice that another one has taken its place.
+/// Which dataset a directory holds, to notice that another one has taken its place.
 class StandingState {
  public:
   explicit StandingState(const std::string& directory);

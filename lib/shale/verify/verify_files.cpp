@@ -122,7 +122,7 @@ void FileChecks::check_beside_shards() {
   }
 }
 
-// What has a name that only shale gives, and is no part of the dataset: somebody's copy, or of
+// What has a name that only shale gives, but does not belong to the dataset: somebody's copy, or of
 // another run. Nothing of the dataset is wrong.
 void FileChecks::report_stray(const FolderEntry& entry, bool is_told) {
   const std::vector<std::string>& suffixes = dataset_.manifest.layout.file_suffixes;

@@ -19,7 +19,7 @@ struct VerifyRequest {
   std::string labels_file;                         ///< the labels of a flat folder to compare with
   std::string label_column = {}, key_column = {};  ///< of labels_file
   std::string index_folder;                        ///< of a file of another tool
-  bool is_strict = false;  ///< what lies beside a dataset and is no part of it is a finding
+  bool is_strict = false;  ///< what lies beside a dataset without belonging to it is a finding
   /// Of `against`, if it is a list of files on stdin: what stdin held.
   std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();
   std::string generator;
