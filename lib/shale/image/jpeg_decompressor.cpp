@@ -29,6 +29,19 @@ std::uint64_t scan_limit(const jpeg_decompress_struct& state) {
   std::longjmp(self.escape, 1);
 }
 
+// True for stray bytes that hide no damage: between the segments of a header, or padding, the same
+// byte over and over, as no image data end. libjpeg has read up to the marker behind them.
+bool are_harmless(j_common_ptr state) {
+  const auto& image = *reinterpret_cast<j_decompress_ptr>(state);
+  if (image.input_scan_number == 0) return true;
+  const Bytes bytes = static_cast<const JpegDecompressor*>(state->client_data)->bytes;
+  const auto count = static_cast<std::size_t>(std::max(0, state->err->msg_parm.i[0]));
+  const std::size_t left = image.src->bytes_in_buffer;
+  if (left > bytes.size() || count == 0 || count > bytes.size() - left) return false;
+  const Bytes stray = bytes.subspan(bytes.size() - left - count, count);
+  return std::ranges::all_of(stray, [&](std::byte byte) { return byte == stray.front(); });
+}
+
 // Level -1 is a warning. Where warnings count, damage ends the work at once, so no image of 4
 // billion missing pixels is decoded to its end.
 void judge_message(j_common_ptr state, int level) {
@@ -36,6 +49,7 @@ void judge_message(j_common_ptr state, int level) {
   if (!static_cast<JpegDecompressor*>(state->client_data)->warnings_count) return;
   const int code = state->err->msg_code;
   if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_BOGUS_ICC) return;
+  if (code == JWRN_EXTRANEOUS_DATA && are_harmless(state)) return;
   jump_out(state);
 }
 
@@ -88,6 +102,7 @@ JpegDecompressor::JpegDecompressor() {
 }
 
 void JpegDecompressor::set_source(Bytes bytes) {
+  this->bytes = bytes;
   source.next_input_byte = reinterpret_cast<const JOCTET*>(bytes.data());
   source.bytes_in_buffer = bytes.size();
   message.fill('\0');

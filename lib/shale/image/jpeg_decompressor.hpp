@@ -34,6 +34,7 @@ struct JpegDecompressor {
   /// Coefficients that need more memory are an objection from now on.
   void limit_memory(std::uint64_t limit_bytes);
 
+  Bytes bytes;  ///< of set_source()
   jpeg_decompress_struct state{};
   jpeg_error_mgr errors{};
   jpeg_source_mgr source{};
