@@ -26,15 +26,22 @@ def make_mixed(root):
     return photos
 
 
-def blank_png(width, height, most=None):
-    """A gray PNG that is small, however many pixels it has; `most`: whose pixels end after so many bytes, in whole chunks."""
+def blank_png(width, height, most=None, pixel=1):
+    """A gray PNG (RGBA of 16 bits if a pixel has 8 bytes) that is small, however many pixels it has; `most`: whose pixels end after so many bytes, in whole chunks."""
 
     def chunk(name, content):
         return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
-    rows = zlib.compress(bytes((width + 1) * height), 1)[:most]
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress(bytes((pixel * width + 1) * height), 1)[:most]
+    header = struct.pack(">IIBBBBB", width, height, *((16, 6) if pixel == 8 else (8, 0)), 0, 0, 0)
     return png(1, 1)[:8] + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def deep_png(width, height, color, bits=16, seed=0):
+    """Of a color type of PNG: 0 gray, 2 RGB, 4 and 6 the same with alpha."""
+    whole = png({0: 1, 2: 3, 4: 2, 6: 4}[color] * width * (bits // 8), height, seed)
+    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, bits, color, 0, 0, 0)
+    return whole[:12] + header + struct.pack(">I", zlib.crc32(header)) + whole[33:]
 
 
 def array_of(path):
@@ -120,6 +127,38 @@ class ImageWork(FaultCase):
         words = ["--crop", "center=9000x6000", "--on-error", "skip", "--memory", "64MiB"]
         done = self.refused("convert", wide, self.out, "--to", "record", *words)
         self.assertRegex(done.err, r"class-0/wide.png.*16000 x 8000 pixels takes \d{8,} bytes, but at this --memory \d{8} may be taken for that\nhint: pass a larger --memory: \d+MiB is enough")
+
+    def test_images_of_sixteen_bits_and_with_alpha(self):
+        """The same bytes for any jobs and memory, verified and repaired from the source; large ones within the memory."""
+        deep = self.folder / "deep"
+        for number, (color, bits) in enumerate(((0, 16), (2, 16), (4, 16), (6, 16), (6, 8), (4, 8)) * 2):
+            write(deep / f"class-{number % 2}/{number:02}.png", deep_png(90 + 7 * number, 120 - 6 * number, color, bits, number))
+        for number in range(3):
+            write(deep / f"class-1/large-{number}.png", blank_png(1400, 1100 + number, pixel=8))
+        words = ["convert", deep, "--to", "record", "--shard-samples", 6, "--resize", "shorter=33", "--crop", "center=31x32"]
+        self.ok(*words, self.out, "--jobs", 1)
+        for jobs, memory in ((4, 16), (3, 64)):
+            self.within(memory, *words, self.folder / f"{jobs}", "--jobs", jobs)
+            self.check_same(self.out, self.folder / f"{jobs}")
+        kinds = {image[24:26] for _, _, image in samples_of(self.out)}
+        self.assertEqual(kinds, {bytes((16, color)) for color in (0, 2, 4, 6)} | {bytes((8, color)) for color in (4, 6)})
+        self.ok("verify", self.out, "--against", deep, "--memory", "16MiB")
+        shard = self.folder / "3/shard-000001.tfrecord"
+        content = bytearray(shard.read_bytes())
+        content[len(content) // 2] ^= 1
+        shard.write_bytes(content)
+        self.ok("repair", self.folder / "3", "--from", deep)
+        self.check_same(self.out, self.folder / "3")
+
+    def test_bad_images_only_are_a_failure(self):
+        junk = self.folder / "junk"
+        for number in range(12):
+            write(junk / f"class-0/{number:02}.jpg", b"no image")
+        self.refused("convert", junk, self.out, "--to", "record", says=["'class-0/00.jpg'", "'class-0/02.jpg'", "--max-errors"])
+        for number in range(3, 12):
+            (junk / f"class-0/{number:02}.jpg").unlink()
+        self.refused("convert", junk, self.out, "--to", "record", says=["3 bad images", "class-0/00.jpg"])
+        self.assertFalse(self.out.exists())
 
     def test_large_images_use_the_memory_one_after_another(self):
         """The heaps of four threads keep nothing of what each of them had for a moment."""

@@ -1,5 +1,6 @@
-"""Images of 16 bits and images with alpha after image work: what they become, read by NumPy and by a PNG reader that is written here."""
+"""What image work keeps of an image, and what it says that it cannot: depth, alpha, pages, which way up. Read by NumPy and by a PNG reader that is written here."""
 
+import io
 import json
 import struct
 import zlib
@@ -46,7 +47,11 @@ def tiff16(pixels, order, planar=False):
     for strip in strips:
         offsets.append(at)
         at += len(strip)
-    tails = [struct.pack(f"{order}{len(offsets)}I", *offsets), struct.pack(f"{order}{len(strips)}I", *map(len, strips)), struct.pack(f"{order}{channels}H", *[16] * channels)]
+    tails = [
+        struct.pack(f"{order}{len(offsets)}I", *offsets),
+        struct.pack(f"{order}{len(strips)}I", *map(len, strips)),
+        struct.pack(f"{order}{channels}H", *[16] * channels),
+    ]
     places = [at, at + len(tails[0]), at + len(tails[0]) + len(tails[1])]
     one = len(strips) == 1
     bits = (258, 3, channels, 16 if channels == 1 else places[2])
@@ -56,9 +61,13 @@ def tiff16(pixels, order, planar=False):
     directory = struct.pack(order + "H", len(tags))
     for tag, kind, count, value in tags:
         short = kind == 3 and count == 1
-        directory += struct.pack(order + "HHI", tag, kind, count) + (struct.pack(order + "HH", value, 0) if short else struct.pack(order + "I", value))
+        directory += struct.pack(order + "HHI", tag, kind, count) + (
+            struct.pack(order + "HH", value, 0) if short else struct.pack(order + "I", value)
+        )
     body = b"".join(strips + tails)
-    return (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", 8 + len(body)) + body + directory + struct.pack(order + "I", 0)
+    return (
+        (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(order + "I", 8 + len(body)) + body + directory + struct.pack(order + "I", 0)
+    )
 
 
 def read_png(content):
@@ -244,3 +253,64 @@ def test_earlier_rules_can_be_asked_for(files, tmp_path):
     assert b"nothing was done" in run_shale("convert", source, tmp_path / "out", *words).stdout
     assert "same samples" in run_shale("verify", tmp_path / "out", "--against", source).stdout.decode()
     assert "depth 8, alpha white" in run_shale("info", tmp_path / "out").stdout.decode()
+
+
+def odd_of(out):
+    rows = (out / "images.csv").read_text().splitlines()[1:]
+    return {key: odd.split() for key, odd, *_ in (row.split(",") for row in rows)}
+
+
+def test_pages_and_floats_are_listed_as_such(tmp_path):
+    picture = Image.fromarray((levels(3) >> 8).astype(np.uint8))
+    other = picture.rotate(180)
+    source = tmp_path / "in/kind"
+    source.mkdir(parents=True)
+    for name, kind in (("five.tif", "TIFF"), ("film.png", "PNG"), ("film.webp", "WEBP"), ("gif.png", "GIF")):
+        picture.save(source / name, kind, save_all=True, append_images=[other] * 4)
+        picture.save(source / f"one-{name}", kind)
+    Image.fromarray(levels(1)[..., 0].astype(np.float32)).save(source / "float.tif")
+    run_shale("convert", source.parent, tmp_path / "out", "--to", "record")
+    odd = odd_of(tmp_path / "out")
+    assert {key for key, what in odd.items() if "pages" in what} == {
+        f"kind/{name}" for name in ("five.tif", "film.png", "film.webp", "gif.png")
+    }
+    assert odd["kind/float.tif"] == ["float", "gray"]
+    (source / "float.tif").unlink()
+    worked = run_shale("convert", source.parent, tmp_path / "worked", "--to", "record", *RESIZE, code=(0, 4))
+    assert b"4 to-first-page" in worked.stdout
+
+
+def test_padding_in_a_jpeg_hides_no_damage(tmp_path):
+    buffer = io.BytesIO()
+    Image.fromarray((levels(3) >> 8).astype(np.uint8)).save(buffer, "JPEG")
+    photo = buffer.getvalue()
+    tables = photo.index(b"\xff\xdb")
+    padded = {
+        "before-the-end": photo[:-2] + bytes(99) + photo[-2:],
+        "between-segments": photo[:tables] + b"stray" * 20 + photo[tables:],
+        "behind-it": photo + b"x" * 99,
+    }
+    source = folder_of(tmp_path / "in", {f"{name}.jpg": content for name, content in {"as-it-was": photo, **padded}.items()})
+    run_shale("convert", source, tmp_path / "out", "--to", "npy", *RESIZE, "--encode", "raw")
+    rows = np.load(next((tmp_path / "out").glob("*image.npy")))
+    assert len(rows) == 4 and (rows == rows[0]).all()
+    left_over = photo[:-2] + photo[-60:-2] + photo[-2:]
+    folder_of(tmp_path / "in", {"left-over.jpg": left_over})
+    assert b"1 bad image" in run_shale("convert", source, tmp_path / "again", "--to", "npy", *RESIZE, "--encode", "raw", code=4).stdout
+
+
+def test_what_raw_pixels_cannot_say_is_said(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    photo = Image.fromarray((levels(3) >> 8).astype(np.uint8))
+    (tmp_path / "img").mkdir()
+    (tmp_path / "mask").mkdir()
+    for name in "ab":
+        photo.save(tmp_path / f"img/{name}.jpg", exif=exif)
+        photo.convert("L").transpose(Image.Transpose.ROTATE_270).save(tmp_path / f"mask/{name}.png")
+    words = ("convert", f"image={tmp_path / 'img'}", f"mask={tmp_path / 'mask'}")
+    said = run_shale(*words, tmp_path / "out", "--to", "npy", "--encode", "raw", *RESIZE).stderr
+    assert b"2 images have an EXIF orientation, which raw pixels cannot say" in said
+    assert b"2 masks are of another size than the image" in said and b"--apply-rotation" in said
+    said = run_shale(*words, tmp_path / "turned", "--to", "npy", "--encode", "raw", *RESIZE, "--apply-rotation").stderr
+    assert b"orientation" not in said and b"another size" not in said

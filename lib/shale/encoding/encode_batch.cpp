@@ -75,8 +75,16 @@ void probe_list(const Value& list, const std::vector<PendingFile>& files, std::u
   if (into.image) into.image->fault = into.fault;
 }
 
-// One image of several that a sample has, under the name of its field.
-void probe_field(Bytes bytes, const std::string& name, std::string_view file, EncodedSample& into) {
+// As they are compared with a mask: turned, or as they are stored.
+std::pair<std::uint32_t, std::uint32_t> sides_of(const ImageInfo& image, bool is_turned) {
+  std::pair sides(image.width, image.height);
+  if (is_turned && image.orientation >= 5) std::swap(sides.first, sides.second);
+  return sides;
+}
+
+// One image of several that a sample has, under the name of its field. `is_turned`: as EXIF says.
+void probe_field(Bytes bytes, const std::string& name, std::string_view file, bool is_turned,
+                 EncodedSample& into) {
   ImageInfo image = probe_image(bytes, file);
   count_image(image, into);
   if (!image.fault.empty() && into.fault.empty()) {
@@ -87,6 +95,9 @@ void probe_field(Bytes bytes, const std::string& name, std::string_view file, En
     into.image = std::move(image);
   } else {
     for (const std::string_view what : image.odd) add_odd(*into.image, what);
+    if (is_mask({}, name) && image.fault.empty() && into.fault.empty() &&
+        sides_of(image, is_turned) != sides_of(*into.image, is_turned))
+      add_odd(*into.image, "mask-size");
   }
   into.image->fault = into.fault;
 }
@@ -94,12 +105,14 @@ void probe_field(Bytes bytes, const std::string& name, std::string_view file, En
 void probe_images(const Sample& sample, const SourceInfo& source,
                   const std::vector<PendingFile>& files, std::uint64_t limit, EncodedSample& into) {
   if (source.image_fields.size() > 1) {
+    const bool is_turned =
+        !source.transform || source.transform->fields().front().rule.apply_rotation;
     for (const std::size_t field : source.image_fields) {
       const auto* image = std::get_if<Bytes>(&sample.values[field]);
       const auto file = std::ranges::find(files, field, &PendingFile::field);
       if (image != nullptr)
         probe_field(*image, source.schema.fields[field].name,
-                    file == files.end() ? std::string_view() : file->path, into);
+                    file == files.end() ? std::string_view() : file->path, is_turned, into);
     }
     return;
   }
@@ -151,7 +164,11 @@ bool is_left_out(const EncodedSample& encoded, std::uint64_t number, const Sourc
   if (on_error == OnError::skip) return true;
   const std::size_t field = source.image_fields.empty() ? 0 : source.image_fields.front();
   const bool is_list = schema_as_read(source).fields[field].kind == Kind::list;
-  throw Error(Code::bad_content, "the {} {}", is_list ? "list of images" : "image",
+  const bool is_unknown = encoded.fault.code == ImageFaultCode::unknown_type;
+  throw Error(Code::bad_content, "the {} {}",
+              is_list      ? "list of images"
+              : is_unknown ? "content"
+                           : "image",
               encoded.fault.text)
       .for_sample(encoded.key, number)
       .hint(

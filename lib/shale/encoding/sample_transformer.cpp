@@ -40,6 +40,7 @@ ImageChanges changes_of(const ImagePlan& plan, const ImageInfo& info) {
   if (plan.geometry.turn != 1) count(changes, ImageChange::rotated);
   if (plan.type != info.type) count(changes, ImageChange::converted);
   if (plan.loses_alpha) count(changes, ImageChange::over_white);
+  if (info.is_odd("pages") && !plan.keeps_pixels) count(changes, ImageChange::to_page);
   if (plan.loses_depth) count(changes, ImageChange::to_eight);
   const bool is_cmyk = info.color == "cmyk" || info.color == "ycck";
   if (is_cmyk && !plan.keeps_pixels) count(changes, ImageChange::to_rgb);
@@ -91,8 +92,8 @@ Error over_share(std::string_view what, std::uint64_t needed, std::uint64_t room
 
 std::string_view name_of(ImageChange change) {
   constexpr std::string_view kNames[kImageChanges] = {
-      "kept",     "resized",          "cropped",     "rotated",  "converted",
-      "stripped", "alpha-over-white", "cmyk-to-rgb", "to-8-bits"};
+      "kept",     "resized",          "cropped",     "rotated",       "converted",
+      "stripped", "alpha-over-white", "cmyk-to-rgb", "to-first-page", "to-8-bits"};
   return kNames[static_cast<std::size_t>(change)];
 }
 

@@ -28,11 +28,12 @@ enum class ImageChange {
   stripped,    ///< nothing but its metadata went
   over_white,  ///< its alpha was laid over white
   to_rgb,      ///< CMYK became RGB
+  to_page,     ///< of several pages or frames the first
   to_eight,    ///< of more than 8 bits a channel the upper 8 stay
 };
-inline constexpr std::size_t kImageChanges = 9;
+inline constexpr std::size_t kImageChanges = 10;
 /// "kept", "resized", "cropped", "rotated", "converted", "stripped", "alpha-over-white",
-/// "cmyk-to-rgb", "to-8-bits".
+/// "cmyk-to-rgb", "to-first-page", "to-8-bits".
 [[nodiscard]] std::string_view name_of(ImageChange change);
 /// How many images each happened to; one image may count for several.
 using ImageChanges = std::array<std::uint64_t, kImageChanges>;

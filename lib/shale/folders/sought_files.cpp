@@ -126,7 +126,10 @@ Error SoughtFiles::none_in_class(std::string_view name, const std::string& path,
   }
   return Error(Code::bad_content, "class '{}' has no {}", printable(name), described())
       .at(path)
-      .hint("remove the folder, or pass --allow-empty to keep the class without samples");
+      .hint(are_images()
+                ? "remove the folder, pass --allow-empty to keep the class without samples, or, if "
+                  "its files are samples of another kind, --ext with their suffixes: --ext gif"
+                : "remove the folder, or pass --allow-empty to keep the class without samples");
 }
 
 Error SoughtFiles::none_in_classes(std::uint64_t loose, const std::string& root) const {

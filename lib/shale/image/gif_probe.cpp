@@ -60,6 +60,7 @@ HeaderFacts read_gif_header(Bytes bytes) {
         info.width = std::max<std::uint32_t>(info.width, view.u16(at + 1) + view.u16(at + 5));
         info.height = std::max<std::uint32_t>(info.height, view.u16(at + 3) + view.u16(at + 7));
       }
+      facts.has_more_pages = has_frame;
       has_frame = true;
       at = end_of_gif_blocks(view, at + kFrameHeader + gif_table_bytes(view.u8(at + 9)) + 1);
     } else if (kind == 0) {  // padding that some writers leave between blocks

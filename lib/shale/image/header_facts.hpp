@@ -18,6 +18,8 @@ struct HeaderFacts {
   ImageInfo info;
   bool has_alpha = false;  ///< besides what info.color says: a tRNS chunk, an ALPH chunk ...
   bool has_trailing_bytes = false;  ///< bytes after the end of the image
+  bool has_more_pages = false;      ///< further pages of a TIFF, frames of an animation
+  bool is_float = false;            ///< its samples are floating point
 };
 
 // One reader per type. The bytes are untrusted, but begin with the type's signature. Errors: none,

@@ -45,11 +45,14 @@ struct ImageInfo {
   unsigned bits = 8;  ///< per channel
   unsigned orientation = 1;  ///< EXIF orientation 1..8
 
-  /// What is odd but readable, sorted: "alpha", "cmyk" (CMYK and YCCK), "exif-rotated", "gray"
-  /// (bilevel too), "palette", "sixteen-bit" (more than 8 bits a channel, so a 12-bit JPEG too),
-  /// "trailing-bytes", "wrong-suffix".
+  /// What is odd but readable, sorted: "alpha", "cmyk" (CMYK and YCCK), "exif-rotated", "float",
+  /// "gray" (bilevel too), "pages" (of a TIFF, or frames of an animation), "palette", "sixteen-bit"
+  /// (integers of more than 8 bits a channel, so a 12-bit JPEG too), "trailing-bytes",
+  /// "wrong-suffix".
   std::vector<std::string_view> odd;
   ImageFault fault;  ///< empty if nothing shows that the image is not whole
+
+  [[nodiscard]] bool is_odd(std::string_view what) const;
 };
 
 }  // namespace shale

@@ -2,6 +2,7 @@
 //  chunk               u32 length, 4 letters type, `length` bytes, u32 CRC
 //  IHDR                first, 13 bytes: u32 width, u32 height, u8 bit depth, u8 color type,
 //                      u8 compression, u8 filter, u8 interlace
+//  acTL                of an animation: u32 frames
 //  tRNS, eXIf          transparency; an EXIF block without the "Exif\0\0"
 //  IEND                last, 0 bytes
 //  Source: W3C PNG specification, third edition. CRCs are left to decode_and_discard().
@@ -92,6 +93,7 @@ HeaderFacts read_png_header(Bytes bytes) {
       return facts;
     }
     if (view.holds(at + 4, "IDAT")) has_pixels = true;
+    if (view.holds(at + 4, "acTL")) facts.has_more_pages = view.u32(at + 8) > 1;
     if (view.holds(at + 4, "tRNS")) facts.has_alpha = true;
     if (view.holds(at + 4, "eXIf"))
       facts.info.orientation = exif_orientation(view.run(at + 8, length));

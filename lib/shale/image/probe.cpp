@@ -87,9 +87,11 @@ std::vector<std::string_view> oddities(const HeaderFacts& facts, bool is_wrong_s
       {facts.has_alpha || color == "gray-alpha" || color == "rgba", "alpha"},
       {color == "cmyk" || color == "ycck", "cmyk"},
       {info.orientation != 1, "exif-rotated"},
+      {facts.is_float, "float"},
       {color == "gray" || color == "gray-alpha" || color == "bilevel", "gray"},
+      {facts.has_more_pages, "pages"},
       {color == "palette", "palette"},
-      {info.bits > 8, "sixteen-bit"},
+      {info.bits > 8 && !facts.is_float, "sixteen-bit"},
       {facts.has_trailing_bytes, "trailing-bytes"},
       {is_wrong_suffix, "wrong-suffix"},
   };
@@ -101,6 +103,10 @@ std::vector<std::string_view> oddities(const HeaderFacts& facts, bool is_wrong_s
 }
 
 }  // namespace
+
+bool ImageInfo::is_odd(std::string_view what) const {
+  return std::ranges::find(odd, what) != odd.end();
+}
 
 std::string_view name_of(ImageType type) {
   const auto* const kind = std::ranges::find(kKinds, type, &Kind::type);

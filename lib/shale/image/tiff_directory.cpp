@@ -37,11 +37,17 @@ ValueType value_type(unsigned type) {
 
 constexpr unsigned kFirstPrivateTag = 32768;
 
+std::uint64_t first_directory(Bytes tiff) {
+  const HeaderView view(tiff, order_of(tiff));
+  return view.u16(2) == 43 ? view.u64(8) : view.u32(4);
+}
+
 }  // namespace
 
-TiffDirectory::TiffDirectory(Bytes tiff)
-    : view_(tiff, order_of(tiff)), is_big_(view_.u16(2) == 43) {
-  const std::uint64_t begin = is_big_ ? view_.u64(8) : view_.u32(4);
+TiffDirectory::TiffDirectory(Bytes tiff) : TiffDirectory(tiff, first_directory(tiff)) {}
+
+TiffDirectory::TiffDirectory(Bytes tiff, std::uint64_t begin)
+    : view_(tiff, order_of(tiff)), is_big_(view_.u16(2) == 43), tiff_(tiff) {
   const std::uint64_t count_bytes = is_big_ ? 8 : 2, entry_bytes = is_big_ ? 20 : 12;
   first_entry_ = capped_sum(begin, count_bytes);
   end_ = first_entry_;
@@ -49,6 +55,8 @@ TiffDirectory::TiffDirectory(Bytes tiff)
   const std::uint64_t claimed = is_big_ ? view_.u64(begin) : view_.u16(begin);
   const std::uint64_t next_bytes = is_big_ ? 8 : 4;
   end_ = capped_sum(first_entry_, capped_sum(capped_product(claimed, entry_bytes), next_bytes));
+  const std::uint64_t next_at = capped_sum(first_entry_, capped_product(claimed, entry_bytes));
+  next_ = is_big_ ? view_.u64(next_at) : view_.u32(next_at);
   entries_ = std::min({claimed, (view_.size() - first_entry_) / entry_bytes, kEntryLimit});
   for (std::uint64_t i = 0; i < entries_; ++i) {
     const Entry entry = read_entry(i);
@@ -56,6 +64,20 @@ TiffDirectory::TiffDirectory(Bytes tiff)
     if (entry.tag >= kFirstPrivateTag) continue;
     end_ = std::max(end_, capped_sum(entry.values.offset, length));
   }
+}
+
+// Directories may refer to one another in a circle: a few tell whether there is a page.
+bool TiffDirectory::has_more_pages() const {
+  constexpr unsigned kSubfileType = 254, kMostLooked = 64;
+  constexpr std::uint64_t kSmallerCopy = 1, kMaskOfAnother = 4;
+  std::uint64_t at = next_;
+  for (unsigned looked = 0; at != 0 && at < view_.size() && looked < kMostLooked; ++looked) {
+    const TiffDirectory page(tiff_, at);
+    if (page.entries_ == 0) return false;
+    if ((page.number(kSubfileType, 0) & (kSmallerCopy | kMaskOfAnother)) == 0) return true;
+    at = page.next_;
+  }
+  return false;
 }
 
 TiffDirectory::Entry TiffDirectory::read_entry(std::uint64_t nth) const {

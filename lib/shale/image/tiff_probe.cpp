@@ -1,8 +1,9 @@
 //  TIFF: see tiff_directory.cpp for the bytes. Only the first image counts, as for readers of
-//  training images. Tags read: 256 width, 257 height, 258 bits a sample, 259 compression,
-//  262 photometric, 273 and 279 strip offsets and bytes, 274 orientation, 277 samples a pixel,
-//  324 and 325 tile offsets and bytes, 338 extra samples, 513 and 514 an old-style JPEG.
-//  Source: Adobe, TIFF 6.0 section 8 and TIFF technical note 2.
+//  training images; further pages are odd. Tags read: 254 kind of page, 256 width, 257 height, 258
+//  bits a sample, 259 compression, 262 photometric, 273 and 279 strip offsets and bytes, 274
+//  orientation, 277 samples a pixel, 324 and 325 tile offsets and bytes, 338 extra samples, 339
+//  sample format, 513 and 514 an old-style JPEG. Source: Adobe, TIFF 6.0 section 8 and TIFF
+//  technical note 2.
 
 #include <algorithm>
 
@@ -13,6 +14,9 @@
 
 namespace shale {
 namespace {
+
+constexpr unsigned kSampleFormat = 339;
+constexpr std::uint64_t kFloat = 3;
 
 enum Photometric : std::uint64_t {
   kWhiteIsZero = 0,
@@ -112,6 +116,8 @@ HeaderFacts read_tiff_header(Bytes bytes) {
   info.height = static_cast<std::uint32_t>(height);
   info.bits = static_cast<unsigned>(bits);
   info.color = color_name(directory, samples, bits);
+  facts.is_float = directory.number(kSampleFormat, 1) == kFloat;
+  facts.has_more_pages = directory.has_more_pages();
   const std::uint64_t orientation = directory.number(274, 1);
   if (orientation >= 1 && orientation <= 8) info.orientation = static_cast<unsigned>(orientation);
 

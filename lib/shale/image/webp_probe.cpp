@@ -47,6 +47,7 @@ void read_extended(HeaderFacts& facts, const HeaderView& view, std::uint64_t end
   facts.has_alpha = (view.u8(kRiffHeader + kChunkHeader) & 0x10U) != 0;
   info.width = view.u24(kRiffHeader + kChunkHeader + 4) + 1;
   info.height = view.u24(kRiffHeader + kChunkHeader + 7) + 1;
+  unsigned frames = 0;
   for (std::uint64_t at = kRiffHeader; at + kChunkHeader <= end;) {
     const std::uint64_t length = view.u32(at + 4), payload = at + kChunkHeader;
     if (length > end - payload) {
@@ -56,6 +57,7 @@ void read_extended(HeaderFacts& facts, const HeaderView& view, std::uint64_t end
     }
     if (view.holds(at, "VP8 ") || view.holds(at, "ANMF")) info.color = "ycc";
     if (view.holds(at, "VP8L")) info.color = facts.has_alpha ? "rgba" : "rgb";
+    if (view.holds(at, "ANMF")) facts.has_more_pages = ++frames > 1;
     if (view.holds(at, "EXIF")) info.orientation = exif_orientation(view.run(payload, length));
     at = payload + length + length % 2;
   }

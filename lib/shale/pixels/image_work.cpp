@@ -39,15 +39,11 @@ ImageType result_type(const ImageInfo& info, const ImageRule& rule) {
   return info.type == ImageType::jpeg && !rule.is_mask ? ImageType::jpeg : ImageType::png;
 }
 
-bool may_have_alpha(const ImageInfo& info) {
-  return std::ranges::find(info.odd, "alpha") != info.odd.end();
-}
-
 bool needs_encoding(const ImageInfo& info, const ImageRule& rule, const ImageGeometry& geometry) {
   if (geometry.changes_pixels() || rule.encode == EncodeAs::raw) return true;
   if (!rule.is_mask && rule.depth == Depth::eight && info.bits > 8) return true;
   if (!rule.is_mask && rule.depth == Depth::sixteen && info.bits <= 8) return true;
-  if (!rule.is_mask && rule.alpha_over_white && may_have_alpha(info)) return true;
+  if (!rule.is_mask && rule.alpha_over_white && info.is_odd("alpha")) return true;
   if (rule.encode == EncodeAs::jpeg) return info.type != ImageType::jpeg;
   if (rule.encode == EncodeAs::png) return info.type != ImageType::png;
   // A TIFF's metadata cannot be dropped without writing it again.
@@ -127,7 +123,7 @@ void plan_picture(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule,
 
 // Which of its values an image keeps, and whether the result can hold them.
 void plan_depth(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule) {
-  const bool has_alpha = may_have_alpha(info), is_deep = info.bits > 8;
+  const bool has_alpha = info.is_odd("alpha"), is_deep = info.bits > 8;
   const bool is_raw = rule.encode == EncodeAs::raw;
   if (rule.is_mask) {
     plan.has_other_depth = is_raw && is_deep && rule.raw_bytes == 1;
@@ -164,8 +160,11 @@ void check_extent(ImagePlan& plan, const ImageInfo& info) {
   const std::uint64_t result = std::uint64_t{plan.width} * plan.height;
   const ImageGeometry& geometry = plan.geometry;
   if (pixels > kMostImagePixels) {
-    plan.fault =
-        too_large("{} x {} pixels, {} are allowed", info.width, info.height, kMostImagePixels);
+    plan.fault = too_large("{} x {} pixels, image work takes {} at most{}", info.width, info.height,
+                           kMostImagePixels,
+                           plan.type == ImageType::unknown
+                               ? ""
+                               : "; without it, or with --on-error keep, its bytes are taken");
   } else if (plan.width == 0) {
     plan.fault = {ImageFaultCode::too_small,
                   fmt::format("is too small for the crop: {} x {} pixels", geometry.scaled_width,

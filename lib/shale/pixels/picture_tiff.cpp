@@ -262,8 +262,10 @@ DecodedPicture decode_tiff(Bytes bytes, const ImageInfo& info, bool exact,
   if (!shape.is_plain(exact)) {
     if (!exact) return read_converted(reader, info);
     return {.picture = {},
-            .fault = unsupported("TIFF of {} samples of {} bits, photometric {}, by its values",
-                                 shape.samples, shape.bits, shape.photometric)};
+            .fault = unsupported("TIFF of {} samples of {} bits{}, photometric {}, by its values",
+                                 shape.samples, shape.bits,
+                                 shape.format == SAMPLEFORMAT_IEEEFP ? " of floating point" : "",
+                                 shape.photometric)};
   }
   Picture picture = blank_picture(info.width, info.height, shape.samples, shape.bits);
   if (shape.photometric == PHOTOMETRIC_PALETTE) take_colormap(reader.tiff, shape, picture);

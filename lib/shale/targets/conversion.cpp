@@ -5,9 +5,11 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/forecast.hpp"
+#include "shale/encoding/transform.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/sources/open_input.hpp"
@@ -233,6 +235,7 @@ void Conversion::run() {
               .rows_a_shard = writer_.rows_a_shard(),
               .first = state_.samples},
              events_, [this](const EncodedSample& sample) { commit(sample); });
+  refuse_all_bad();
 }
 
 ConvertReport Conversion::finish(Manifest manifest) {
@@ -244,6 +247,7 @@ ConvertReport Conversion::finish(Manifest manifest) {
                 written.digest.samples, state_.skipped, source.manifest.samples);
   }
   prove_input(source, state_.read, request_.inputs.front());
+  note_orientation(source);
   manifest.layout = writer_.layout();
   manifest.skipped = source.skipped + state_.skipped;
   manifest.ignored = source.ignored;
@@ -338,6 +342,8 @@ void Conversion::tolerate(const EncodedSample& sample) {
   ++state_.bad;
   if (!sample.record)
     skip({sample.key, std::string(name_of(sample.fault.code)), sample.fault.text});
+  constexpr std::size_t kNamedBad = 3;
+  if (first_bad_.size() < kNamedBad) first_bad_.push_back("'" + printable(sample.key) + "'");
   last_bad_ = {.key = sample.key, .index = state_.samples - 1};
   last_fault_ = sample.fault.text;
   const ImageFaultCode fault = sample.fault.code;
@@ -358,8 +364,55 @@ void Conversion::refuse_too_many_bad() const {
                 limit, last_fault_.empty() ? "" : "; the last one " + last_fault_);
     // Of a run that was continued, the one before may have met all of them.
     if (!last_fault_.empty()) error.for_sample(last_bad_.key, last_bad_.index);
-    throw error.hint("check the input; if so many are expected, raise --max-errors");
+    const std::string first =
+        first_bad_.size() < 2 ? "check the input"
+                              : fmt::format("the first ones are {}", fmt::join(first_bad_, ", "));
+    throw error.hint(fmt::format("{}; if so many are expected, raise --max-errors{}", first,
+                                 has_lists_ && request_.on_error == OnError::skip
+                                     ? ": skipped.csv then lists them all"
+                                     : ""));
   }
+}
+
+// What image work cannot know, and a user sees only in training: which way up.
+void Conversion::note_orientation(const SourceInfo& source) const {
+  if (!source.transform || !state_.images) return;
+  const auto count_of = [this](const std::string& what) {
+    const auto found = state_.images->odd.find(what);
+    return found == state_.images->odd.end() ? 0 : found->second;
+  };
+  const std::uint64_t turned = count_of("exif-rotated"), other = count_of("mask-size");
+  const auto applies = [](const FieldTransform& field) { return field.rule.apply_rotation; };
+  const auto is_raw = [](const FieldTransform& field) {
+    return field.rule.encode == EncodeAs::raw && !field.rule.is_mask;
+  };
+  const std::vector<FieldTransform>& fields = source.transform->fields();
+  const bool is_applied = std::ranges::any_of(fields, applies);
+  if (turned > 0 && !is_applied && std::ranges::any_of(fields, is_raw)) {
+    events_.say(
+        fmt::format("{} an EXIF orientation, which raw pixels cannot say: they lie as they "
+                    "are stored; pass --apply-rotation to turn them",
+                    format_counted(turned, "image has", "images have")));
+  }
+  if (other > 0) {
+    events_.say(fmt::format("{} of another size than the image (mask-size in images.csv){}",
+                            format_counted(other, "mask is", "masks are"),
+                            turned > 0 && !is_applied
+                                ? "; if they were drawn on the turned images, pass --apply-rotation"
+                                : ""));
+  }
+}
+
+// What is written of them would hold nothing.
+void Conversion::refuse_all_bad() const {
+  if (state_.skipped == 0 || state_.skipped < state_.samples || source_.info().part) return;
+  Error error(Code::bad_content, "there is nothing to write: {}, and no other sample",
+              bad_samples_text(state_.skipped, source_.info().schema, state_.images.has_value()));
+  if (!first_skipped_.empty()) {
+    error.because(fmt::format("'{}' {}", printable(first_skipped_.front().key),
+                              first_skipped_.front().detail));
+  }
+  throw error.hint("--on-error fail ends at the first of them");
 }
 
 void Conversion::skip(const SkippedSample& sample) {

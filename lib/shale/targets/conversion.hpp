@@ -86,6 +86,8 @@ class Conversion {
   void take_totals(Manifest& manifest) const;
   void note_images(const std::string& scratch_folder);
   void refuse_too_many_bad() const;
+  void refuse_all_bad() const;
+  void note_orientation(const SourceInfo& source) const;
   [[nodiscard]] RunState state(bool is_durable);
   void commit(const EncodedSample& sample);
   void take_changes(const EncodedSample& sample);
@@ -107,7 +109,8 @@ class Conversion {
   std::optional<WrittenImages> written_images_;
   RunState state_;  // but for the bytes of the lists
   std::vector<SkippedSample> first_skipped_;
-  SampleId last_bad_;  // that was tolerated
+  std::vector<std::string> first_bad_;  // keys, a few
+  SampleId last_bad_;                   // that was tolerated
   std::string last_fault_;
   bool last_is_incomplete_ = false;  // it lacks a file or a row, or has text that is not text
   const std::size_t notes_said_ = source_.info().notes.size();  // when it was opened
