@@ -108,9 +108,11 @@ std::string SoughtFiles::described() const {
 Error SoughtFiles::none_in(const std::string& root) const {
   return Error(Code::bad_content, "holds no {}", described())
       .at(root)
-      .hint(are_images() ? "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif "
-                           ".tiff or .webp; --allow-empty makes an empty dataset"
-                         : "--allow-empty makes an empty dataset");
+      .hint(are_images()
+                ? "an image is a file with the suffix .jpg .jpeg .png .ppm .bmp .pgm .tif "
+                  ".tiff or .webp; --ext takes files with other suffixes, --allow-empty makes "
+                  "an empty dataset"
+                : "--allow-empty makes an empty dataset");
 }
 
 Error SoughtFiles::none_in_class(std::string_view name, const std::string& path,
