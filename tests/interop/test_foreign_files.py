@@ -281,3 +281,36 @@ def test_converted_to_every_format_and_back_the_digest_stays(shale, tmp_path):
         shale("convert", path, tmp_path / name, "--to", name)
         assert json.loads(shale("info", tmp_path / name, "--json"))["content_digest"] == wanted
         shale("verify", tmp_path / name, "--against", path)
+
+
+def set_of(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_an_index_beside_it_changes_nothing(copied, foreign, shale, tmp_path):
+    """Neither the set that is written, nor whether the same file can come behind it once more."""
+    ways = [foreign.options, ("--parse", "plain")] if foreign.format == "lmdb" else [foreign.options]
+    for number, options in enumerate(ways):
+        made = []
+        for index in ([], ["index"]):
+            if index:
+                shale(index[0], copied.file, *index[1:], *options)
+            out = tmp_path / f"out-{number}-{len(made)}"
+            shale("convert", copied.file, out, "--to", "record", *options)
+            first = set_of(out)
+            appended = run_shale("convert", copied.file, out, "--append", *options, code=(0, 1))
+            made.append((first, appended.returncode, set_of(out)))
+        assert made[0] == made[1]
+        has_numbers = foreign.keys is None
+        assert made[0][1] == (0 if has_numbers else 1)
+        if has_numbers:
+            shale("verify", tmp_path / f"out-{number}-0")
+        for path in copied.file.parent.glob(copied.file.name + ".*"):
+            path.unlink()
+
+
+def test_decimal_keys_in_another_order_are_said(shale, tmp_path):
+    for name, keys, is_said in (("numbers", range(25), True), ("padded", [f"{number:03}" for number in range(25)], False), ("few", range(9), False)):
+        file = foreign_files.plain(tmp_path / f"{name}.lmdb", [(str(key).encode(), b"value") for key in keys]).file
+        said = run_shale("convert", file, tmp_path / name, "--to", "record").stderr
+        assert (b"the keys are decimal numbers, but the samples are not in their order" in said) is is_said

@@ -159,7 +159,8 @@ class DatasetSource final : public OrderableSource {
       fields_.push_back(*field);
     }
     for (const std::size_t field : fields_) info_.schema.fields.push_back(all[field]);
-    info_.schema.has_keys = manifest_.schema.has_keys;
+    // A file without keys says so in its index only: whether it has one changes nothing.
+    info_.schema.has_keys = manifest_.layout.has_keys && manifest_.schema.has_keys;
   }
 
   void describe_manifest(const DatasetSelection& selection) {
@@ -288,6 +289,7 @@ class DatasetSource final : public OrderableSource {
                    [this](const ShardReader& shard) { prove(shard); }};
 };
 
+constexpr std::uint64_t kRowsThatShowOrder = 128;
 constexpr std::uint64_t kSortBytes = 4 << 20, kRowsBetweenStops = 4096;
 
 struct HashOfRow {
@@ -317,6 +319,24 @@ void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
 std::unique_ptr<OrderableSource> make_dataset_source(OpenedDataset dataset,
                                                      const DatasetSelection& selection) {
   return std::make_unique<DatasetSource>(std::move(dataset), selection);
+}
+
+// The order shows soon: 0, 1, 10, 11 ... 2.
+std::string note_on_order(const OpenedDataset& dataset) {
+  if (dataset.shards.size() == 0) return {};
+  const ShardReader shard(dataset.paths, dataset.manifest, dataset.shards[0]);
+  IndexReader index = shard.open_index();
+  std::optional<std::uint64_t> previous;
+  bool descends = false;
+  for (std::uint64_t row = 0; row < std::min(index.rows(), kRowsThatShowOrder); ++row) {
+    const std::optional<std::uint64_t> number = plain_number(key_at(shard, index, row));
+    if (!number) return {};
+    descends = descends || (previous && *number < *previous);
+    previous = number;
+  }
+  if (!descends) return {};
+  return "the keys are decimal numbers, but the samples are not in their order (10 may come before "
+         "2); rows sorted by key, as indices= of shale.Dataset, are";
 }
 
 void refuse_equal_keys(const OpenedDataset& dataset, const std::string& scratch_folder,

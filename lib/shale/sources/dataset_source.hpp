@@ -47,4 +47,8 @@ void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
 void refuse_equal_keys(const OpenedDataset& dataset, const std::string& scratch_folder,
                        const std::function<void()>& stop_if_asked);
 
+/// What the user is told of a file whose keys are decimal numbers in another order than theirs, as
+/// LMDB sorts them; else empty. By the first keys. Errors: Code::damaged, Code::io.
+[[nodiscard]] std::string note_on_order(const OpenedDataset& dataset);
+
 }  // namespace shale

@@ -279,8 +279,11 @@ OpenedInput open_stored(SoughtInput& input) {
   }
   if (request.order.draw) throw rows_differ(input.path());
   const auto stop_if_asked = [&events = input.events] { events.stop_if_asked(); };
-  if (dataset.manifest.layout.is_of_one_file() && dataset.manifest.layout.has_keys)
+  if (dataset.manifest.layout.is_of_one_file() && dataset.manifest.layout.has_keys) {
     refuse_equal_keys(dataset, input.scratch_of_rows(), stop_if_asked);
+    if (std::string note = note_on_order(dataset); !note.empty())
+      dataset.notes.push_back(std::move(note));
+  }
   return orderable(make_dataset_source(std::move(dataset),
                                        {.fields = request.fields, .stop_if_asked = stop_if_asked}));
 }
