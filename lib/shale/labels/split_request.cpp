@@ -14,10 +14,13 @@ namespace {
 
 constexpr double kRoundingOfShares = 1e-9;
 
+// The name of a folder that readers find.
 std::string name_in_word(std::string_view name, std::string_view word) {
-  if (is_split_name(name)) return std::string(name);
-  throw Error(Code::usage,
-              "--split '{}': the list '{}' is not one of train, val, valid, validation, test",
+  const bool is_one = !name.empty() && name.find('/') == std::string_view::npos &&
+                      !name.starts_with('.') && printable(name) == name && !is_dataset_file(name) &&
+                      !part_of_name(name);
+  if (is_one) return std::string(name);
+  throw Error(Code::usage, "--split '{}': '{}' cannot be the name of a split, which is a folder",
               printable(word), printable(name))
       .hint("write train=0.7,test=0.3, or train=FILE,test=FILE");
 }
@@ -33,14 +36,35 @@ std::string name_of_file(std::string_view path) {
       .hint("write train=FILE,test=FILE; a name may be left out if the file's own begins with it");
 }
 
-// Nullopt: it is not a number.
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+// 0.7, 70% or 7/10; nullopt: it is not a number.
 std::optional<double> share_in(std::string_view value, std::string_view word) {
-  double share = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), share);
-  if (error != std::errc() || end != value.data() + value.size()) return std::nullopt;
+  const std::size_t slash = value.find('/');
+  std::optional<double> found;
+  if (value.ends_with('%')) {
+    found = number_in(value.substr(0, value.size() - 1));
+    if (found) *found /= 100;
+  } else if (slash != std::string_view::npos) {
+    found = number_in(value.substr(0, slash));
+    const std::optional<double> of = number_in(value.substr(slash + 1));
+    if (found && of) *found /= *of;
+    if (!of) found.reset();
+  } else {
+    found = number_in(value);
+  }
+  if (!found) return std::nullopt;
+  const double share = *found;
   if (share > 0 && share <= 1) return share;
   throw Error(Code::usage, "--split '{}': a share is more than 0 and at most 1", printable(word))
-      .hint("write train=0.7,test=0.3; for a file whose name is a number write ./NAME");
+      .hint(
+          "write train=0.7,test=0.3, or 70% or 7/10; for a file whose name is a number write "
+          "./NAME");
 }
 
 SplitPart part_in(std::string_view word) {
@@ -78,7 +102,9 @@ void check_parts(const std::vector<SplitPart>& parts) {
   }
   if (!parts.front().file.empty() || std::abs(sum - 1) < kRoundingOfShares) return;
   throw Error(Code::usage, "--split: the shares add up to {:.10g}, expected 1", sum)
-      .hint("to leave samples out, name those that are taken in files, or pass --select");
+      .hint(
+          "shares may be 70% or 1/3; to leave samples out, name those that are taken in files, or "
+          "pass --select");
 }
 
 }  // namespace

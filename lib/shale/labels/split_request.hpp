@@ -11,7 +11,7 @@ namespace shale {
 
 /// One list of a split: a share of the samples, or those that a file names.
 struct SplitPart {
-  std::string name;  ///< one of kSplitNames
+  std::string name;  ///< that of a folder
   double share = 0;  ///< 0 where `file` has them
   std::string file = {};
 };
@@ -26,10 +26,10 @@ struct SplitRequest {
   [[nodiscard]] bool has_files() const { return !parts.empty() && !parts.front().file.empty(); }
 };
 
-/// `train=0.7,test=0.3`, `train=FILE,test=FILE`, or names of files that begin with one of
-/// kSplitNames: `trainlist01.txt,testlist01.txt`. Entries are separated by commas, `words` are
-/// joined. Errors: Code::usage for a name that is unknown or comes twice, a share that is not a
-/// number between 0 and 1, shares that do not add up to 1, shares beside files.
+/// `train=0.7,test=0.3`, `a=50%,b=1/2`, `train=FILE,test=FILE`, or names of files that begin with
+/// one of kSplitNames: `trainlist01.txt,testlist01.txt`. Entries are separated by commas, `words`
+/// are joined. Errors: Code::usage for a name that no split can have or that comes twice, a share
+/// that is not a number between 0 and 1, shares that do not add up to 1, shares beside files.
 [[nodiscard]] SplitRequest parse_split(const std::vector<std::string>& words);
 
 }  // namespace shale

@@ -92,7 +92,10 @@ void refuse_other_sets(const std::string& output, const std::vector<std::string>
         .hint("choose another output");
   }
   for (const std::string& name : splits_in(output)) {
-    const bool is_one_of_these = std::ranges::find(names, name) != names.end();
+    // Beside train and val, a dataset of another name is not of an earlier split.
+    const bool is_one_of_these =
+        std::ranges::find(names, name) != names.end() ||
+        (!is_split_name(name) && std::ranges::all_of(names, is_split_name));
     if (is_one_of_these || !holds_dataset(join_path(output, name))) continue;
     throw Error(Code::exists, "holds a dataset, but this command makes {}",
                 fmt::format("{}", fmt::join(names, ", ")))
@@ -210,7 +213,7 @@ class SplitSets {
       sets.push_back(open_dataset({.path = split.request.output}, events_));
     std::vector<ImagesOfSplit> images;
     for (std::size_t i = 0; i < sets.size(); ++i) {
-      if (!field_of_duplicates(sets[i].manifest)) return {};
+      if (!field_of_duplicates(sets[i].manifest)) continue;
       const ForEachShard for_each = [&shards = sets[i].shards](const ShardVisitor& visit) {
         for (const ManifestShard& shard : shards) visit(shard);
       };

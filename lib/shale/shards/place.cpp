@@ -1,5 +1,6 @@
 #include "shale/shards/place.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fmt/ranges.h>
@@ -16,6 +17,8 @@
 namespace shale {
 
 namespace {
+
+constexpr std::size_t kMostEntriesBesideSplits = 4096;
 
 std::optional<struct stat> facts_to_look_at(const std::string& path) try {
   return facts_behind(path);
@@ -92,6 +95,16 @@ std::vector<std::string> splits_in(const std::string& directory) {
     names.emplace_back(name);  // also one that lacks its manifest: it is not to be passed over
   }
   if (!holds_any) names.clear();
+  // A split has any name. The folder may be anybody's: who has thousands of entries has no splits.
+  std::vector<std::string> others;
+  std::size_t left = kMostEntriesBesideSplits;
+  visit_names(directory, [&](const std::string& name) {
+    const bool may_be_one = !is_split_name(name) && !name.starts_with('.') && !part_of_name(name);
+    if (may_be_one && holds_dataset(join_path(directory, name))) others.push_back(name);
+    return left-- > 0;
+  });
+  std::ranges::sort(others);
+  names.insert(names.end(), others.begin(), others.end());
   return names;
 }
 

@@ -113,14 +113,20 @@ std::optional<SplitFolders> splits_in_folder(const InputRequest& request, const 
          ++splits.others;
          if (splits.beside.size() < kShownBeside) splits.beside.push_back(other);
        })) {
-    are_splits = are_splits && is_split_name(name);
+    // Datasets that --split made have any name.
+    are_splits = are_splits && (is_split_name(name) ||
+                                (!tree->archive() && holds_dataset(join_path(root, name))));
     splits.names.push_back(std::move(name));
   }
   if (splits.names.empty() || !are_splits) return std::nullopt;
   const auto train = std::ranges::find(splits.names, kTrain);
   if (train != splits.names.end()) std::rotate(splits.names.begin(), train, train + 1);
   if (tree->archive()) splits.tree = tree;
-  if (splits.tree || !are_datasets(root, splits.names)) find_classes(*tree, request, splits);
+  if (splits.tree || !are_datasets(root, splits.names)) {
+    find_classes(*tree, request, splits);
+  } else if (std::erase(splits.beside, std::string(kDuplicatesName)) > 0) {
+    --splits.others;  // a list of shale's own
+  }
   return splits;
 }
 
