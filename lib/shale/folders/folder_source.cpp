@@ -171,6 +171,8 @@ class FolderList final : public InputList {
     if (leaves_metadata_) info_.notes.emplace_back(kMetadataInArchive);
     for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
     if (metadata_) match_metadata();
+    if (info_.metadata != kMetadataWithLabels && folders_inside_.are_likely_classes())
+      info_.notes.push_back(folders_inside_.note_for(request_.root));
     if (unknown_class_ && info_.metadata != kMetadataWithLabels) throw Error(*unknown_class_);
     if (pairs_) match_partners();
     if (!has_labels_ && !has_metadata_ && !pairs_ && loose_files_ > 0) throw no_class_folders();
@@ -406,7 +408,7 @@ class FolderList final : public InputList {
       if (entry.is_directory) return true;
       if (add_metadata("", entry.name)) return false;
       ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
-      if (sought_.takes(entry.name)) ++loose_files_;
+      if (sought_.takes(entry.name) && !is_hidden(entry.name)) ++loose_files_;
       return false;
     };
     for (const FolderEntry& entry : tree_->list("", keeps)) {
@@ -435,6 +437,7 @@ class FolderList final : public InputList {
       }
       const std::uint64_t before = files_->count();
       walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
+        if (classes.size() == 1) folders_inside_.note(folder);
         add(static_cast<std::uint32_t>(rank), folder, file, label.value_or(0));
       });
       if (files_->count() == before && !request_.files.allow_empty)
@@ -558,6 +561,7 @@ class FolderList final : public InputList {
   std::string partial_pairs_, image_folders_;
   std::vector<std::string> notes_on_metadata_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
+  FoldersInside folders_inside_;  // of the only class
 };
 
 }  // namespace

@@ -197,8 +197,9 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
                           .modified_ns = compares_times ? file.modified_ns : 0,
                           .offset = file.offset});
   if (!file.has_label) {
-    sample.lacks = folder.metadata != nullptr ? "complete row in metadata.csv or metadata.jsonl"
-                                              : "row in " + folder.labels_file;
+    sample.lacks = !file.row.empty()            ? file.row
+                   : folder.metadata != nullptr ? "row in metadata.csv or metadata.jsonl"
+                                                : "row in " + folder.labels_file;
     sample.lacks_row = true;
   }
   const std::size_t of_metadata = folder.metadata != nullptr ? folder.metadata->size() : 0;

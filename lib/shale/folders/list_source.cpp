@@ -257,7 +257,12 @@ class FileList final : public InputList {
           .at(name_)
           .hint("write path<TAB>label in every line");
     }
-    if (!has_table && kinds_.are_numbers()) return;
+    if (!has_table && kinds_.are_numbers()) {
+      kinds_.refuse_two_forms(name_, "line");
+      if (std::string note = kinds_.note_on_zeros(name_); !note.empty())
+        info_.notes.push_back(std::move(note));
+      return;
+    }
     const std::vector<std::string> names(names_.begin(), names_.end());
     names_.clear();
     table_ = given_table(request_.classes, request_.all_memory_bytes);
@@ -278,7 +283,7 @@ class FileList final : public InputList {
 
   [[nodiscard]] std::int64_t label_of(const ListRow& line) const {
     if (line.label.empty()) return 0;
-    if (!table_ || kinds_.are_numbers()) {
+    if (!table_ || (kinds_.are_numbers() && !kinds_.have_zeros_in_front())) {
       const std::int64_t number = parse_integer_label(line.label).value_or(0);
       const bool is_of_table =
           !table_ || (number >= 0 && static_cast<std::uint64_t>(number) < table_->names().size());

@@ -148,6 +148,10 @@ void MetadataRows::read(
   }
   rows_.finish();
   if (has_files()) choose_fields();
+  if (!has_numbers() || request_.has_class_table) return;
+  kinds_.refuse_two_forms(path_of(numbers_.file), "row");
+  if (std::string note = kinds_.note_on_zeros(path_of(numbers_.file)); !note.empty())
+    notes_.push_back(std::move(note));
 }
 
 std::size_t MetadataRows::column_of(const std::string& name, std::uint64_t file,
@@ -177,6 +181,7 @@ void MetadataRows::note_label(std::uint64_t file, std::uint64_t row, const JsonM
         .hint("write integers without plus sign, point or exponent, or names");
   Seen& first = is_number ? numbers_ : names_;
   if (first.row == 0) first = {file, row, label};
+  kinds_.note(row, label);
   if (numbers_.row == 0 || names_.row == 0 || request_.has_class_table) return;
   throw at_row(
       names_.file, names_.row,
@@ -396,9 +401,16 @@ void MetadataRows::next(ListedFile& sample) {
       values[*columns_[column].field] = std::move(text);
     }
   }
-  const bool is_complete =
-      std::ranges::all_of(values, [](const auto& one) { return one.has_value(); });
-  if (!is_complete || (label_ && !label)) return;
+  std::optional<std::string> lacks;
+  for (const Column& column : columns_) {
+    if (!lacks && column.field && !values[*column.field]) lacks = column.name;
+  }
+  if (!lacks && label_ && !label) lacks = kLabelColumnName;
+  if (lacks) {
+    sample.row = fmt::format("value for '{}' in {}", printable(*lacks),
+                             printable(place_of(match->row.file, match->row.number)));
+    return;
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string& text = values[i].value();
     if (fields_[i].kind == Kind::integer) {

@@ -16,6 +16,7 @@
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/labels/class_table.hpp"
+#include "shale/labels/label_rows.hpp"
 #include "shale/labels/metadata_file.hpp"
 
 namespace shale {
@@ -89,7 +90,10 @@ class MetadataRows {
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
   [[nodiscard]] bool has_labels() const { return label_.has_value(); }
   /// All labels are integers; else they are names.
-  [[nodiscard]] bool has_numbers() const { return label_ && names_.row == 0; }
+  [[nodiscard]] bool has_numbers() const {
+    const bool are_of_table = request_.has_class_table && kinds_.have_zeros_in_front();
+    return label_ && names_.row == 0 && !are_of_table;
+  }
   /// The names of the samples that have a row, sorted bytewise.
   [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
   /// What names are the labels of; of numbers which there may be.
@@ -100,8 +104,9 @@ class MetadataRows {
   [[nodiscard]] std::int64_t modified_ns() const;
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Gives the next sample its row, and its label; without row, or with one that lacks a value, it
-  /// has none. Errors: Code::bad_content for a label that the table has not.
+  /// Gives the next sample its row, and its label; without row it has none, and with one that lacks
+  /// a value its row is the sentence that says which. Errors: Code::bad_content for a label that
+  /// the table has not.
   void next(ListedFile& sample);
   void rewind() { matched_.rewind(); }
 
@@ -142,6 +147,7 @@ class MetadataRows {
   std::map<std::string, std::size_t, std::less<>> column_by_name_;
   std::optional<std::size_t> label_;
   Seen numbers_, names_;
+  LabelKinds kinds_;
   std::vector<Field> fields_;
   std::vector<std::string> class_names_, notes_;
   std::optional<ClassTable> table_;

@@ -15,6 +15,8 @@
 namespace shale {
 namespace {
 
+constexpr std::size_t kShownFolders = 3;
+
 constexpr std::array<std::string_view, 8> kVideoSuffixes = {".avi", ".m4v",  ".mkv", ".mov",
                                                             ".mp4", ".mpeg", ".mpg", ".webm"};
 constexpr std::array<std::string_view, 7> kAudioSuffixes = {".aac", ".flac", ".m4a", ".mp3",
@@ -197,6 +199,32 @@ Error no_classes(const SoughtFiles& sought, std::uint64_t loose_files, const std
                 : fmt::format("pass --labels FILE, or --pairs on to take the files with the same "
                               "names: {}",
                               partial));
+}
+
+void FoldersInside::note(std::string_view folder) {
+  const std::size_t slash = folder.find('/');
+  class_ = folder.substr(0, slash);
+  if (slash == std::string_view::npos) {
+    has_files_ = true;
+    return;
+  }
+  const std::string_view below = folder.substr(slash + 1);
+  const std::string_view name = below.substr(0, below.find('/'));
+  if (names_.size() <= kShownFolders && !names_.contains(name)) names_.emplace(name);
+}
+
+std::string FoldersInside::note_for(const std::string& root) const {
+  std::string names;
+  std::size_t left = kShownFolders;
+  for (const std::string& name : names_) {
+    names += names.empty() ? "" : ", ";
+    names += left > 0 ? printable(name) : "...";
+    if (left-- == 0) break;
+  }
+  return fmt::format(
+      "all samples are in one class, '{}', whose files are all in folders of it ({}); if these are "
+      "the classes, convert {}",
+      printable(class_), names, printable(join_path(root, class_)));
 }
 
 std::string note_on_loose_files(const SoughtFiles& sought, std::uint64_t count) {

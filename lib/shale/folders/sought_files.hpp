@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,22 @@ class SoughtFiles {
                                const std::string& root, const std::string& partial);
 
 /// What the user is told of files beside the class folders, and of links that lead back.
+/// The folders of a class that is the only one: where all files are in them, they are likely to be
+/// the classes, with one folder around them.
+class FoldersInside {
+ public:
+  /// The folder of a file, from that of the class on: "photos/cats/more".
+  void note(std::string_view folder);
+  [[nodiscard]] bool are_likely_classes() const { return !names_.empty() && !has_files_; }
+  /// What to do. `root`: that of the class.
+  [[nodiscard]] std::string note_for(const std::string& root) const;
+
+ private:
+  std::string class_;
+  std::set<std::string, std::less<>> names_;  // a few of them
+  bool has_files_ = false;
+};
+
 [[nodiscard]] std::string note_on_loose_files(const SoughtFiles& sought, std::uint64_t count);
 [[nodiscard]] std::string note_on_cut_loops(std::uint64_t count);
 

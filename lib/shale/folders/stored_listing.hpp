@@ -41,8 +41,8 @@ struct ListedFile {
   std::uint64_t offset = 0;  ///< where it begins in the archive that it lies in, if it does
   bool has_label = true;     ///< false: the file of labels has none for it
   std::vector<ListedPartner> partners = {};
-  /// Its row of metadata, as folders/metadata_rows has it; in a list of files the number of its
-  /// line.
+  /// Its row of metadata, as folders/metadata_rows has it; without a label what it lacks; in a list
+  /// of files the number of its line.
   std::string row = {};
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
 };

@@ -110,6 +110,13 @@ ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes)
   } else {
     const std::vector<std::byte> bytes =
         read_file(path, std::min(kLargestTableBytes, memory_bytes));
+    if (as_text(bytes).find('\0') != std::string_view::npos) {
+      throw Error(Code::bad_content, "is not a text file, and has no index that names classes")
+          .at(path)
+          .hint(
+              "pass a shale dataset that has classes, or a text file with one class name per "
+              "line; 'shale convert --with-index' keeps them beside one file");
+    }
     names = names_in(without_byte_order_mark(as_text(bytes)), path, memory_bytes);
   }
   if (names.empty()) {

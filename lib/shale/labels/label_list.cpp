@@ -40,7 +40,7 @@ std::string path_of(const LabelPlace& place) { return join_path(place.folder, pl
 LabelList::LabelList(const LabelListRequest& request)
     : path_(request.file.path), rows_(request.scratch_folder, request.memory_bytes) {
   read_rows(request);
-  are_numbers_ = kinds_.are_numbers();
+  are_numbers_ = kinds_.are_numbers() && !(request.has_class_table && kinds_.have_zeros_in_front());
   if (match_ == KeyMatch::position) name_synsets(request);
   has_likely_header_ = first_.may_be_header && first_.others == 0 && rows_.count() > 1;
   // Then its key can be that of no file.
@@ -48,6 +48,11 @@ LabelList::LabelList(const LabelListRequest& request)
   if (!are_numbers_ && !request.has_class_table && match_ != KeyMatch::position)
     kinds_.refuse_mixed(path_, "row",
                         has_likely_header_ ? header_hint(first_.key, first_.label) : "");
+  if (are_numbers_ && !request.has_class_table && match_ != KeyMatch::position) {
+    kinds_.refuse_two_forms(path_, "row");
+    if (std::string note = kinds_.note_on_zeros(path_); !note.empty())
+      notes_.push_back(std::move(note));
+  }
   choose_match(request);
   if (are_numbers_ || match_ == KeyMatch::position || !request.needs_names) return;
   ClassAllowance allowance(request.all_memory_bytes, path_);

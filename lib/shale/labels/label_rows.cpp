@@ -36,6 +36,8 @@ bool is_long_integer(std::string_view text) {
   return text.size() > 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+constexpr std::size_t kMostComparedLabels = 16'384;
+
 constexpr std::array<std::string_view, 3> kKeyColumns = {"path", "file_name", "filename"};
 constexpr std::string_view kLabelColumn = "label", kKaggleKey = "ImageId",
                            kKaggleLabel = "PredictionString";
@@ -239,6 +241,37 @@ bool is_name_label(std::string_view text) {
 void LabelKinds::note(std::uint64_t row, std::string_view label) {
   First& first = parse_integer_label(label) ? integer_ : is_odd_number(label) ? odd_number_ : name_;
   if (first.row == 0) first = {row, std::string(label)};
+  if (&first != &integer_) return;
+  if (padded_.row == 0 && label.size() > 1 && label.starts_with('0'))
+    padded_ = {row, std::string(label)};
+  const std::int64_t number = *parse_integer_label(label);
+  const auto form = forms_.find(number);
+  if (form == forms_.end()) {
+    if (forms_.size() < kMostComparedLabels) forms_[number] = {row, std::string(label)};
+  } else if (two_forms_.row == 0 && form->second.text != label) {
+    one_form_ = form->second;
+    two_forms_ = {row, std::string(label)};
+  }
+}
+
+void LabelKinds::refuse_two_forms(const std::string& path, std::string_view row) const {
+  if (two_forms_.row == 0) return;
+  throw Error(Code::bad_content,
+              "{} {}: label '{}' is the same integer as '{}' in {} {}: both would be one label",
+              row, two_forms_.row, two_forms_.text, one_form_.text, row, one_form_.row)
+      .at(path)
+      .hint(
+          "write each label in one way; if they are class names, list all of them in a file for "
+          "--classes-from");
+}
+
+std::string LabelKinds::note_on_zeros(const std::string& path) const {
+  if (padded_.row == 0 || !are_numbers()) return {};
+  return fmt::format(
+      "labels in {} have zeros in front, '{}': they are integers, without them; list them in a "
+      "file "
+      "for --classes-from to take them as class names",
+      printable(path), padded_.text);
 }
 
 void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,

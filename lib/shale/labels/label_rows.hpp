@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ class LabelKinds {
   /// taken as names, they would sort bytewise, 10 before 2. `path` has the rows, `row` is their
   /// word; `hint`: instead of the usual one.
   void refuse_mixed(const std::string& path, std::string_view row, std::string hint = {}) const;
+  /// Of numbers alone. Errors: Code::bad_content where two of them, such as 1 and 01, would become
+  /// one label: of the first 16,384 numbers, more are not compared.
+  void refuse_two_forms(const std::string& path, std::string_view row) const;
+  [[nodiscard]] bool have_zeros_in_front() const { return padded_.row > 0; }
+  /// Of numbers alone, some of which have zeros in front: what becomes of them; else empty.
+  [[nodiscard]] std::string note_on_zeros(const std::string& path) const;
 
  private:
   // The first label of each kind: when they do not go together, these are named.
@@ -33,6 +40,9 @@ class LabelKinds {
     std::string text;
   };
   First integer_, odd_number_, name_;
+  First padded_;                // the first number with a zero in front
+  First one_form_, two_forms_;  // of one number
+  std::map<std::int64_t, First> forms_;
 };
 
 /// A labels file, and where in it keys and labels stand: the names of columns, or of members of
