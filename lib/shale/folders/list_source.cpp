@@ -30,6 +30,7 @@ namespace shale {
 namespace {
 
 constexpr std::size_t kMostOfListedLine = 1 << 20;
+constexpr std::string_view kLinesHint = "write the path of one file per line";
 constexpr std::string_view kListBegin = "\xef\xbb\xbf";  // a byte order mark
 
 class ListReader {
@@ -89,8 +90,7 @@ class ListReader {
   }
 
   [[nodiscard]] Error too_long() const {
-    return line_too_long(name_, number_ + 1, kMostOfListedLine)
-        .hint("write the path of one file per line");
+    return line_too_long(name_, number_ + 1, kMostOfListedLine).hint(kLinesHint);
   }
 
   const std::string& name_;
@@ -313,6 +313,29 @@ class FileList final : public InputList {
   std::uint64_t labelled_ = 0, unlabelled_line_ = 0;
 };
 
+// What is no list may never end, such as /dev/zero: it is not copied until the disk is full.
+class EndlessLine {
+ public:
+  void refuse(std::string_view text) {
+    for (const char letter : text) {
+      const bool is_end = letter == '\n' || letter == '\0';
+      lines_ += is_end ? 1 : 0;
+      bytes_ = is_end == has_content_ ? 1 : bytes_ + 1;
+      has_content_ = !is_end;
+    }
+    constexpr std::uint64_t kMostEmptyLines = 64 << 20;
+    if (bytes_ <= (has_content_ ? kMostOfListedLine : kMostEmptyLines)) return;
+    if (has_content_) throw line_too_long("stdin", lines_ + 1, kMostOfListedLine).hint(kLinesHint);
+    throw Error(Code::bad_content, "is not a list of files: it has {} empty lines in a row", bytes_)
+        .at("stdin")
+        .hint(kLinesHint);
+  }
+
+ private:
+  std::uint64_t lines_ = 0, bytes_ = 0;  // of this line, or of the empty ones before it
+  bool has_content_ = false;
+};
+
 }  // namespace
 
 bool StdinCopy::is_whole() const {
@@ -325,7 +348,9 @@ void StdinCopy::keep(InputStream& input, const std::string& folder) {
   file_.emplace(folder);
   std::vector<std::byte> buffer(1 << 16);
   std::uint64_t offset = 0;
+  EndlessLine endless;
   while (const std::uint64_t count = input.read(buffer)) {
+    endless.refuse(as_text(Bytes(buffer).first(count)));
     write_fully(file_->descriptor(), Bytes(buffer).first(count), offset, file_->path());
     offset += count;
   }

@@ -10,6 +10,8 @@
 namespace shale {
 namespace {
 
+constexpr std::uint64_t kMostPaddingBytes = 1 << 30;
+
 constexpr std::uint64_t kPaddingAtOnce = 64 * 1024;
 constexpr std::size_t kNameAt = 0, kNameBytes = 100, kSizeAt = 124, kSizeBytes = 12,
                       kChecksumAt = 148, kChecksumBytes = 8, kTypeAt = 156, kTargetAt = 157,
@@ -225,7 +227,13 @@ void TarReader::take_padding(Bytes bytes) {
       std::find_if(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; });
   if (at == bytes.end()) {
     offset_ += bytes.size();
-    return;
+    padding_bytes_ += bytes.size();
+    if (padding_bytes_ <= kMostPaddingBytes) return;
+    // Such as /dev/zero: an empty archive whose padding never ends.
+    throw Error(Code::unsupported, "more than {} of zeros follow the end of the archive",
+                format_size(kMostPaddingBytes))
+        .at(where_)
+        .hint("send an archive, or the paths of files, one per line");
   }
   const auto first = static_cast<std::uint64_t>(at - bytes.begin());
   const std::uint64_t block = first / kTarBlockBytes * kTarBlockBytes;

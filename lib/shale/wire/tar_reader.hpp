@@ -99,7 +99,7 @@ class TarReader {
   [[nodiscard]] Error data_end_early() const;
   void refuse_odd_type(char type, const std::string& path) const;
 
-  std::uint64_t offset_, end_;
+  std::uint64_t offset_, end_, padding_bytes_ = 0;
   std::string where_;
   State state_ = State::header;
   char extension_ = 0;                 // type of the extension that is read
