@@ -130,8 +130,10 @@ class ColumnFinder {
     }
     if (candidates_.empty()) throw nothing_there();
     for (const Hdf5Dataset* dataset : candidates_) {
-      if (const std::string fault = hdf5_storage_fault(*dataset); !fault.empty())
-        throw cannot_locate_error(*dataset, fault);
+      const std::string fault = hdf5_storage_fault(*dataset);
+      if (fault.empty()) continue;
+      check_hdf5_elements(columns_.description, *dataset);  // or 'shale convert' refuses it, too
+      throw cannot_locate_error(*dataset, fault);
     }
     pair_offsets();
     check_rows();

@@ -532,6 +532,8 @@ class Loader:
             lines = [f"in its threads, in Python: the transform, with each sample: {self._views_reason}"] if self._views_reason else []
         if self._unseeded:
             lines.append(f"not the same in every run: {self._unseeded}, by random numbers of torch, which threads share")
+        if self.num_threads == 0:
+            lines = [line.replace("in its threads", "in the calling thread", 1) for line in lines]
         return "".join(f"\n  {line}" for line in lines)
 
 

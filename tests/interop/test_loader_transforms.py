@@ -117,6 +117,7 @@ def test_a_sequential_is_what_a_compose_is(T, photos):
     composed = Loader(photos, COUNT, transform=T.Compose(steps))
     sequential = Loader(photos, COUNT, transform=torch.nn.Sequential(*steps))
     assert repr(sequential) == repr(composed) and "in its threads: image decoded" in repr(sequential)
+    assert "in the calling thread: image decoded" in repr(Loader(photos, COUNT, transform=T.Compose(steps), num_threads=0))
     assert torch.equal(next(iter(sequential))["image"], next(iter(composed))["image"])
     own = shale.Dataset(photos, decode="pil", transform=torch.nn.Sequential(v2.Resize((9, 8)), v2.ToImage()))
     assert torch.equal(own[3]["image"], shale.Dataset(photos, decode="pil", transform=v2.Compose([v2.Resize((9, 8)), v2.ToImage()]))[3]["image"])

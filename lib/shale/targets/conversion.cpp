@@ -103,6 +103,15 @@ Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source
   return manifest;
 }
 
+void say_how_reals_are_kept(const Format& format, const SourceInfo& source, const Events& events) {
+  const auto is_real = [](const Field& field) { return field.kind == Kind::real; };
+  if (format.can.keeps_dtypes || std::ranges::none_of(source.schema.fields, is_real)) return;
+  events.say(fmt::format(
+      "{} has no 64-bit floats: each real is stored as the 8 bytes of a little-endian double, "
+      "which its readers get as bytes (numpy.frombuffer(value, '<f8'))",
+      format.a_file));
+}
+
 void say_notes(const SourceInfo& source, const Events& events) {
   for (const std::string& note : source.notes) events.say(note);
   if (!source.labels_are_sorted) return;

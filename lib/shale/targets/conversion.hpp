@@ -41,6 +41,8 @@ void refuse_unfit_samples(const ConvertRequest& request, const Format& format,
 
 /// Notes of the source, and that its samples are sorted by label.
 void say_notes(const SourceInfo& source, const Events& events);
+/// Where the format's own readers do not get reals as numbers.
+void say_how_reals_are_kept(const Format& format, const SourceInfo& source, const Events& events);
 
 /// What is left out is called by the first field, and by whether there are images: "2 bad videos".
 [[nodiscard]] std::string bad_samples_text(std::uint64_t count, const Schema& schema,

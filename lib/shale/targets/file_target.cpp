@@ -224,6 +224,7 @@ std::optional<RunState> FileTarget::begin(const RunInput& input, const Events& e
   const SourceInfo& source = input.info();
   (void)require_space(source, events);
   say_notes(source, events);
+  say_how_reals_are_kept(format(), source, events);
   say_what_is_lost(request_, format(), source, events);
   output_->work().begin("");
   return std::nullopt;

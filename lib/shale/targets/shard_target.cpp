@@ -228,6 +228,7 @@ std::string_view ShardTarget::space_hint() const {
 
 void ShardTarget::say_about(const SourceInfo& source, const Events& events) const {
   say_notes(source, events);
+  say_how_reals_are_kept(format(), source, events);
 }
 
 ShardSetWriter::Options ShardTarget::division(const Schema& /*schema*/) const {
