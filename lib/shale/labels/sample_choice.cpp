@@ -140,7 +140,7 @@ class RowResolver {
                                                    const std::string& where) {
     return listed_twice(list, what, where,
                         "list each sample once; to draw some more often, give shale.torch.Loader "
-                        "weights=, or 'shale resample' --weights where rows have one size");
+                        "weights=, or draw rows of one size with 'shale resample --weights'");
   }
 
   static ListedRows each_once(ListedRows rows, const ChoiceList& list) {
