@@ -20,18 +20,20 @@ std::string report_text(const PartsReport& report) {
                     name_of(part.state), part.fault.empty() ? "" : ": " + printable(part.fault));
   }
   for (std::size_t i = 1; i < report.parts.size(); ++i) {
-    if (report.parts[i].number == report.parts[i - 1].number)
-      text += fmt::format("part {}: is there twice: {} and {}\n", report.parts[i].number.index,
-                          printable(report.parts[i - 1].path), printable(report.parts[i].path));
+    const FoundPart &part = report.parts[i], &other = report.parts[i - 1];
+    if (part.number == other.number)
+      text += fmt::format("{}: {}\n", printable(part.path), twice(part, other));
   }
   if (!report.absent.empty())
     text += fmt::format("not there: {}\n", array_expression(report.absent));
   text += fmt::format("{} of {} complete\n", format_count(report.count - report.missing.size()),
                       format_counted(report.count, "part", "parts"));
   if (report.missing.empty()) return text + "next: shale merge PART... OUTPUT\n";
+  const std::string which =
+      report.missing.size() == 1 ? std::to_string(report.missing.front()) : "I";
   return text +
-         fmt::format("next: sbatch --array={} with --part slurm/{}, or convert --part I/{}\n",
-                     array_expression(report.missing), report.count, report.count);
+         fmt::format("next: sbatch --array={} with --part slurm/{}, or convert --part {}/{}\n",
+                     array_expression(report.missing), report.count, which, report.count);
 }
 
 }  // namespace

@@ -80,17 +80,15 @@ void refuse_unfit(const PartsReport& found) {
           .hint("run the command that was writing it again");
     }
   }
+  for (std::size_t i = 1; i < found.parts.size(); ++i) {
+    const FoundPart &part = found.parts[i], &other = found.parts[i - 1];
+    if (part.number != other.number) continue;
+    throw Error(Code::mismatch, "{}", twice(part, other)).at(part.path).hint("name one of the two");
+  }
   if (!found.absent.empty()) {
     throw not_whole(fmt::format("of {} parts these are missing", found.count), found.absent,
                     "write them with 'shale convert --part I/N', or name the directories that "
                     "hold them");
-  }
-  for (std::size_t i = 1; i < found.parts.size(); ++i) {
-    if (found.parts[i].number != found.parts[i - 1].number) continue;
-    throw Error(Code::mismatch, "part {} is there twice; it is also {}",
-                found.parts[i].number.index, printable(found.parts[i - 1].path))
-        .at(found.parts[i].path)
-        .hint("name one of the two");
   }
 }
 

@@ -38,6 +38,18 @@ Identity run_of(Manifest manifest) {
   return run;
 }
 
+// What a reader calls what differs.
+struct PlainWords {
+  std::string_view name, one, several;
+};
+constexpr PlainWords kPlainWords[] = {
+    {"input samples", "its input has {} sample, not {}", "its input has {} samples, not {}"},
+    {"input bytes", "its input has {} byte, not {}", "its input has {} bytes, not {}"},
+    {"input kind", "its input is of kind {}, not {}", "its input is of kind {}, not {}"},
+    {"number of parts", "it is one of {} part, not {}", "it is one of {} parts, not {}"},
+    {"runs", "it was written by {} run, not {}", "it was written by {} runs, not {}"},
+};
+
 class PartSearch {
  public:
   explicit PartSearch(const Events& events) : events_(events) {}
@@ -166,6 +178,12 @@ bool PartsReport::holds_damage() const {
       parts, [](const FoundPart& part) { return part.state == PartState::damaged; });
 }
 
+std::string twice(const FoundPart& part, const FoundPart& other) {
+  return part.path == other.path ? fmt::format("part {} is named twice", part.number.index)
+                                 : fmt::format("part {} is there twice; it is also {}",
+                                               part.number.index, printable(other.path));
+}
+
 PartsReport find_parts(const std::vector<std::string>& places, const Events& events) {
   PartSearch search(events);
   for (const std::string& place : places) search.look_in(place);
@@ -181,6 +199,11 @@ std::optional<std::string> difference_of_runs(const Manifest& one, const Manifes
       return fmt::format("it differs in its {}", name);
     if (was[i].second == is[i].second) continue;
     const bool is_short = was[i].second.size() < 32 && is[i].second.size() < 32;
+    for (const PlainWords& words : kPlainWords) {
+      if (words.name != name || !is_short) continue;
+      return fmt::format(fmt::runtime(is[i].second == "1" ? words.one : words.several),
+                         printable(is[i].second), printable(was[i].second));
+    }
     return is_short ? fmt::format("its {} is {}, not {}", name, printable(is[i].second),
                                   printable(was[i].second))
                     : fmt::format("it differs in its {}", name);

@@ -44,6 +44,9 @@ struct PartsReport {
 /// without parts; Code::usage for a dataset that is not a part; Code::io; Code::interrupted.
 [[nodiscard]] PartsReport find_parts(const std::vector<std::string>& places, const Events& events);
 
+/// Of two with one number: "part 3 is there twice; it is also out/part-3".
+[[nodiscard]] std::string twice(const FoundPart& part, const FoundPart& other);
+
 /// What two parts of one run disagree in; nullopt: they are of one run.
 [[nodiscard]] std::optional<std::string> difference_of_runs(const Manifest& one,
                                                             const Manifest& other);

@@ -78,6 +78,21 @@ Error not_a_part(std::string_view text) {
       .hint("pass I/N, for part I of N, from 0 to N-1; or slurm, slurm/N or mpi");
 }
 
+// Which part a task was to make, in a job array that has fewer tasks than the first one, only the
+// user knows; what is left to make, the folder says.
+std::string hint_on_parts(const std::string& folder, std::uint64_t count) {
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::string> left;
+  for (std::uint64_t index = 0; index < count && left.size() <= kNamed; ++index) {
+    if (!holds_dataset(join_path(folder, part_name({index, count}))))
+      left.push_back(left.size() < kNamed ? std::to_string(index) : "...");
+  }
+  if (left.empty()) return fmt::format("all {} parts are complete: choose another output", count);
+  return fmt::format("of {} parts {} {} not complete: pass --part {}/{}, or choose another output",
+                     count, fmt::join(left, ", "), left.size() == 1 ? "is" : "are",
+                     left.size() == 1 ? left.front() : "I", count);
+}
+
 void refuse_other_parts(const std::string& folder, const PartNumber& part) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
@@ -87,9 +102,7 @@ void refuse_other_parts(const std::string& folder, const PartNumber& part) {
     throw Error(Code::exists, "is one of {} parts, but this is part {} of {}", other->count,
                 part.index, part.count)
         .at(entry->path().string())
-        .hint(fmt::format(
-            "pass --part I/{} (in a retried job array --part slurm/{}), or choose another output",
-            other->count, other->count));
+        .hint(hint_on_parts(folder, other->count));
   }
 }
 
