@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/ops/repair.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/sources/split_folders.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -60,6 +63,37 @@ std::string report_text(const RepairReport& report, const RepairRequest& request
                   : text + fmt::format("next: shale verify {}\n", printable(request.dataset));
 }
 
+// What is said of a split is said of the whole: its files are "val/shard-000000.tfrecord".
+template <class Report>
+void add_split(Report& whole, const std::string& split, const Report& one) {
+  whole.checked += one.checked;
+  for (RepairedFile file : one.files) {
+    file.file.name = join_path(split, file.file.name);
+    whole.files.push_back(std::move(file));
+  }
+}
+
+// Where the request is for a dataset per split, each is repaired from its own source.
+template <class Report>
+Report of_all(const RepairRequest& request, const Events& events,
+              Report (*work)(const RepairRequest& request, const Events& events)) {
+  const std::vector<std::string> splits = splits_in(request.dataset);
+  if (splits.empty()) return work(request, events);
+  std::vector<std::string> sources = {request.from};
+  sources.insert(sources.end(), request.more_from.begin(), request.more_from.end());
+  const std::vector<std::vector<std::string>> of_splits =
+      sources_of_splits(sources, splits, events);
+  Report whole;
+  for (std::size_t split = 0; split < splits.size(); ++split) {
+    RepairRequest one = request;
+    one.dataset = join_path(request.dataset, splits[split]);
+    one.from = of_splits[split].front();
+    one.more_from.assign(of_splits[split].begin() + 1, of_splits[split].end());
+    add_split(whole, splits[split], work(one, events));
+  }
+  return whole;
+}
+
 }  // namespace
 
 int run_repair(const CommandLine& line, Console& console) {
@@ -80,11 +114,11 @@ int run_repair(const CommandLine& line, Console& console) {
                         .io = io_option(line)};
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   if (line.flag("dry-run")) {
-    const RepairPlan plan = shale::plan(request, console.events());
+    const RepairPlan plan = of_all<RepairPlan>(request, console.events(), shale::plan);
     console.report(repair_facts(plan), report_text(plan, request));
     return plan.files.empty() ? kDone : kDamaged;
   }
-  const RepairReport report = repair(request, console.events());
+  const RepairReport report = of_all<RepairReport>(request, console.events(), repair);
   console.report(repair_facts(report), report_text(report, request));
   return report.left() > 0 ? kDamaged : kDone;
 }

@@ -43,8 +43,8 @@ constexpr Option kOptions[] = {
     {"verify", "strict", "", "",
      "count files that are not part of the dataset as damage, not only those that are"},
     {"repair", "from", "COPY|SOURCE", "",
-     "a copy of the dataset, or of some of its files; or what it was made from (repeatable for "
-     "NAME=FOLDER)",
+     "a copy of the dataset, or of some of its files; or what it was made from: NAME=FILE or "
+     "NAME=FOLDER for each of several",
      kRepeated, "source"},
 
     // ---- which samples there are, and their labels

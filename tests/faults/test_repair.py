@@ -346,6 +346,57 @@ class Repair(unittest.TestCase):
         self.assertEqual(self.repaired(hurt, whole)["dataset.json"], "copied")
         self.same(hurt, whole)
 
+    def test_several_arrays_are_named_as_they_were(self):
+        other = self.folder / "y.npy"
+        shutil.copy(self.array, other)
+        whole, hurt = self.folder / "xy", self.folder / "xy-hurt"
+        done = run("convert", f"x={self.array}", f"y={other}", whole, "--to", "record", "--shard-samples", 300)
+        self.assertEqual(done.code, 0, done.err)
+        for words in ((f"x={self.array}", f"y={other}"), (f"y={other}", f"x={self.array}")):
+            shutil.rmtree(hurt, ignore_errors=True)
+            shutil.copytree(whole, hurt)
+            (hurt / "shard-000001.tfrecord").unlink()
+            self.repaired(hurt, words[0], "--from", words[1])
+            self.assertEqual(contents(hurt), contents(whole))
+        (hurt / "shard-000001.tfrecord").unlink()
+        done = run("repair", hurt, "--from", "x=none.npy")
+        self.assertEqual((done.code, "none.npy: does not exist" in done.err), (1, True), done.err)
+
+    def test_all_splits_are_repaired_at_once(self):
+        splits = self.folder / "splits"
+        for split in ("train", "val"):
+            shutil.copytree(self.photos, splits / split)
+        whole, hurt = self.made("io", splits, "--to", "record", "--shard-samples", 9)
+        (hurt / "val/shard-000001.tfrecord").unlink()
+        flip(hurt / "train/shard-000000.tfrecord")
+        self.assertEqual(self.repaired(hurt, splits)["val/shard-000001.tfrecord"], "made_again")
+        for split in ("train", "val"):
+            self.assertEqual(contents(hurt / split), contents(whole / split))
+        (hurt / "val/shard-000001.tfrecord").unlink()
+        self.repaired(hurt, whole)
+        self.assertEqual(contents(hurt / "val"), contents(whole / "val"))
+
+    def test_a_merged_dataset_with_two_damages_is_repaired_in_one_run(self):
+        for part in (0, 1, 2):
+            done = run("convert", self.photos, self.folder / "odd", "--to", "record", "--part", f"{part}/3")
+            self.assertIn(done.code, (0, 4), done.err)
+        whole, hurt = self.folder / "merged", self.folder / "merged-hurt"
+        self.assertEqual(run("merge", self.folder / "odd", whole).code, 0)
+        shutil.copytree(whole, hurt)
+        (hurt / "skipped.csv").unlink()
+        data = hurt / "shard-000001.tfrecord"
+        data.write_bytes(bytes(data.stat().st_size))
+        self.repaired(hurt, self.photos)
+        self.assertEqual(contents(hurt), contents(whole))
+
+    def test_another_dataset_is_not_the_source_and_no_option_is_blamed(self):
+        _, hurt = self.made("base", self.photos, "--to", "record")
+        (hurt / "shard-000000.tfrecord").unlink()
+        done = run("repair", hurt, "--from", self.base)
+        self.assertEqual(done.code, 1, done.err)
+        self.assertIn("is not what the dataset was made from", done.err)
+        self.assertNotIn("--classes-from", done.err)
+
     def test_what_cannot_be_repaired_is_refused_by_name(self):
         whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)
         rows = self.folder / "rows.txt"

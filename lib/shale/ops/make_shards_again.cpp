@@ -129,9 +129,36 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   return made;
 }
 
+Error other_source(const ConvertRequest& request, std::string_view difference) {
+  return Error(Code::mismatch, "is not what the dataset was made from: {}", difference)
+      .at(request.inputs.front())
+      .hint("pass the source as it was, or an intact copy of the dataset");
+}
+
+// Options that the manifest records, and nobody gave.
+bool is_on_recorded_option(const Error& error) {
+  constexpr std::string_view kRecorded[] = {"--classes-from ", "--ext ",   "--hidden ",
+                                            "--group ",        "--pairs ", "--fields "};
+  return error.code() == Code::usage &&
+         std::ranges::any_of(kRecorded, [&](std::string_view option) {
+           return error.message().starts_with(option);
+         });
+}
+
+std::unique_ptr<Source> open_recorded(const ConvertRequest& request, const WritingRun& run,
+                                      const std::string& scratch_folder, const Events& events) {
+  try {
+    return open_input(request, scratch_folder, events);
+  } catch (const Error& error) {
+    if (!is_on_recorded_option(error)) throw;
+    throw other_source(request, fmt::format("its input was of kind {}, and this is another",
+                                            run.manifest.source.kind));
+  }
+}
+
 std::unique_ptr<Source> open_numbered(const ConvertRequest& request, const WritingRun& run,
                                       const std::string& scratch_folder, const Events& events) {
-  std::unique_ptr<Source> source = open_input(request, scratch_folder, events);
+  std::unique_ptr<Source> source = open_recorded(request, run, scratch_folder, events);
   if (run.first_row == 0 || source->info().schema.has_keys) return source;
   return make_numbered_source(std::move(source), run.first_row);
 }
@@ -155,6 +182,7 @@ std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& r
   };
   const std::vector<Field>& taken = run.manifest.schema.fields;
   if (fields != taken && !source->info().is_stream &&
+      !made_from(run.manifest.source.kind).is_files &&
       std::all_of(taken.begin(), taken.end(), is_there)) {
     source.reset();
     for (const Field& field : taken) request.fields.push_back(field.name);
@@ -166,11 +194,7 @@ std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& r
           ? "it has other fields"
           : first_difference(comparable(run.manifest, is_stream),
                              comparable(wanted_manifest(request, source->info()), is_stream));
-  if (difference) {
-    throw Error(Code::mismatch, "is not what the dataset was made from: {}", *difference)
-        .at(request.inputs.front())
-        .hint("pass the source as it was, or an intact copy of the dataset");
-  }
+  if (difference) throw other_source(request, *difference);
   return source;
 }
 
@@ -277,6 +301,15 @@ class Remaking {
     const bool is_stream = source_->info().is_stream;
     const bool takes_all = std::ranges::any_of(
         damaged_.lists, [&](const std::string& list) { return is_stream || list != ignored; });
+    // Both: the lists first, which say what is not in the shards. Where these end, parts that were
+    // merged tell, not the run.
+    if (takes_all && !is_stream && !damaged_.shards.empty()) {
+      takes_shards_ = false;
+      remake_all();
+      takes_shards_ = true;
+      source_ = open_source(conversion_, run_, work_.path(), events_);
+      return remake_shards();
+    }
     if (takes_all) return remake_all();
     if (!damaged_.lists.empty()) remake_ignored_list();
     if (!damaged_.shards.empty()) remake_shards();
@@ -307,7 +340,8 @@ class Remaking {
 
   // What is not needed makes room for the next shard.
   void take(std::uint64_t number, const ManifestShard& made) {
-    if (std::ranges::binary_search(damaged_.shards, number)) sink_.shard(number, made);
+    if (takes_shards_ && std::ranges::binary_search(damaged_.shards, number))
+      sink_.shard(number, made);
     for (const ManifestFile& file : made.files)
       (void)remove_file(join_path(work_.path(), file.name));
     for (const ManifestFile* list : made.lists())
@@ -369,6 +403,7 @@ class Remaking {
   const Format& format_;
   ConvertRequest conversion_;
   std::unique_ptr<Source> source_;
+  bool takes_shards_ = true;
 };
 
 // Of several inputs, the one that is at hand is of one run or another.

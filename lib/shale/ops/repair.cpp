@@ -9,6 +9,7 @@
 
 #include "shale/archives/archive_tree.hpp"
 #include "shale/archives/tar_stream.hpp"
+#include "shale/arrays/array_columns.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -64,6 +65,17 @@ bool is_link_or_folder(const std::string& path) {
   return ::lstat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
 }
 
+// Several files, or one under a name: "x=x.npy". What is in them is found out when they are opened.
+bool are_named_files(const std::vector<std::string>& words) {
+  if (words.size() == 1 && path_in_word(words.front()) == words.front()) return false;
+  return std::ranges::all_of(words, [](const std::string& word) {
+    const std::string path = path_in_word(word);
+    const Place place = look_at(path);
+    if (place == Place::absent && path != word) throw absent(path);
+    return place == Place::other_file;
+  });
+}
+
 /// A dataset that is looked through, and put right.
 class Repair {
  public:
@@ -78,12 +90,16 @@ class Repair {
     }
     std::vector<std::string> sources = {request_.from};
     sources.insert(sources.end(), request_.more_from.begin(), request_.more_from.end());
-    if (!find_named_folders(sources).empty()) return;
+    if (!find_named_folders(sources).empty() || are_named_files(sources)) return;
     if (!request_.more_from.empty()) {
-      throw Error(Code::usage, "--from is given {} times, but not with folders that are joined",
+      throw Error(Code::usage,
+                  "--from is given {} times, but neither with arrays nor with folders that are "
+                  "joined",
                   sources.size())
           .at(request_.from)
-          .hint("repeat it for those only: --from image=photos --from mask=masks");
+          .hint(
+              "repeat it for those only: --from x=x.npy --from y=y.npy, or --from image=photos "
+              "--from mask=masks");
     }
     if (archive_of_path(request_.from)) return;
     if (stream_of_path(request_.from)) return;
