@@ -103,6 +103,12 @@ std::string ignored_text(const Manifest& manifest) {
                      listed_in(manifest, kIgnoredName));
 }
 
+std::string left_out_line(const Manifest& manifest) {
+  if (manifest.left_out.count() == 0) return "";
+  return fmt::format("  left out{}: {}\n", manifest.source.kind == kDatasetKind ? " before" : "",
+                     left_out_text(manifest.left_out));
+}
+
 std::string skipped_before_text(const ConvertOutput& output, std::uint64_t skipped) {
   const Manifest& manifest = output.manifest;
   if (manifest.skipped <= skipped) return "";
@@ -157,7 +163,7 @@ std::string body_text(const ConvertReport& report, const std::string& path) {
                           listed_in(manifest, kDuplicatesName));
     }
   }
-  text += changed_text(manifest) + ignored_text(manifest);
+  text += changed_text(manifest) + ignored_text(manifest) + left_out_line(manifest);
   text += split_lists_text(report) + skipped_text(report);
   if (report.was_verified && report.verification.findings == 0)
     text += report.is_of_files() ? "  verified: it reads back as it was written\n"
@@ -180,8 +186,8 @@ std::string body_text(const ConvertPlan& plan, const std::string& path) {
                                        "to " + printable(path))
       : plan.measured      ? estimate_text(plan)
                            : shards_text(plan, verb, about);
-  return text + changed_text(manifest) + ignored_text(manifest) + split_lists_text(plan) +
-         skipped_before_text(plan, 0);
+  return text + changed_text(manifest) + ignored_text(manifest) + left_out_line(manifest) +
+         split_lists_text(plan) + skipped_before_text(plan, 0);
 }
 
 // One dataset, or one file, or all splits.
@@ -202,7 +208,7 @@ std::string report_text(const ConvertReport& report, const std::string& output) 
 
 // A set that was finished before is simply there: who made it was told what was skipped.
 bool has_skipped(const ConvertReport& report) {
-  if (report.splits.empty()) return report.skipped > 0 && !report.was_complete;
+  if (report.splits.empty()) return report.skipped + report.left_out > 0 && !report.was_complete;
   return std::ranges::any_of(report.splits, has_skipped);
 }
 

@@ -104,6 +104,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
       add("changed", counts_text(manifest.images->changed));
   }
   if (manifest.skipped > 0) add("skipped", format_count(manifest.skipped) + list(kSkippedName));
+  if (manifest.left_out.count() > 0) add("left out", left_out_text(manifest.left_out));
   if (manifest.images) add_images(*manifest.images, list, add);
   if (manifest.layout.has_checksums) {
     add("content", manifest.digest.content.hex());

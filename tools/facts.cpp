@@ -90,6 +90,21 @@ Json error_facts(const Error& error) {
 
 Json finding_facts(const Finding& finding) { return finding_json(finding); }
 
+namespace {
+
+// Only where there is any.
+void put_left_out(Json& json, const LeftOutList& left_out) {
+  for (const LeftOut& one : left_out.entries) {
+    json["left_out"].push_back({{"kind", one.kind},
+                                {"name", printable(one.name)},
+                                {"reason", one.reason},
+                                {"samples", one.samples ? Json(*one.samples) : Json(nullptr)}});
+  }
+  if (left_out.more > 0) json["left_out_more"] = left_out.more;
+}
+
+}  // namespace
+
 Json manifest_facts(const Manifest& manifest) {
   Json json;
   json["format"] = manifest.format;
@@ -101,6 +116,7 @@ Json manifest_facts(const Manifest& manifest) {
   json["fields"] = schema_facts(manifest);
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
+  put_left_out(json, manifest.left_out);
   if (manifest.images) json["images"] = Json::parse(shale::image_report_json(*manifest.images));
   for (const ManifestTransform& transform : manifest.transform)
     json["transform"].push_back(transform_facts(transform));
@@ -152,6 +168,7 @@ Json sum_facts(const ConvertOutput& output, const ConvertReport* report) {
                {"complete", report != nullptr},
                {"was_complete", report != nullptr && report->was_complete},
                {"dry_run", report == nullptr}};
+  put_left_out(json, sum.left_out);
   // Of the samples of all splits in any order: that of the whole input, where it was divided.
   if (report != nullptr) json["content_digest"] = sum.digest.content.hex();
   json["splits"] = Json::object();

@@ -315,7 +315,8 @@ Survey survey_hdf5_file(const InputFile& file, std::optional<Dialect> dialect,
     check_steps_lie_in_place(steps, file);
     Survey survey = Survey::of_one_file(std::move(steps.schema), Dialect::robomimic);
     survey.layout.has_keys = false;
-    survey.notes = std::move(steps.notes);
+    survey.notes = std::move(steps.left.notes);
+    survey.left_out = std::move(steps.left.left_out);
     return survey;
   }
   if (dialect == Dialect::robomimic) {
@@ -332,7 +333,8 @@ Survey survey_hdf5_file(const InputFile& file, std::optional<Dialect> dialect,
                         : Survey::of_one_file(columns.schema(), Dialect::plain);
   survey.layout.has_keys = columns.key.has_value();
   survey.layout.known_as = columns.layout_name();
-  survey.notes = columns.notes;
+  survey.notes = columns.left.notes;
+  survey.left_out = columns.left.left_out;
   return survey;
 }
 

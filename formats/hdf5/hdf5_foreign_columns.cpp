@@ -124,7 +124,7 @@ class ColumnFinder {
       : columns_(columns), file_(file) {}
 
   void run() {
-    columns_.notes = left_out_notes(columns_.description);
+    columns_.left = left_out_of(columns_.description);
     for (const Hdf5Dataset& dataset : columns_.description.datasets) {
       if (is_column_dataset(dataset)) candidates_.push_back(&dataset);
     }
@@ -293,17 +293,31 @@ class ColumnFinder {
 
 }  // namespace
 
-std::vector<std::string> left_out_notes(const Hdf5Description& description) {
-  std::vector<std::string> notes;
+LeftOut left_out_of_words(const std::string& words, std::string_view reason) {
+  const std::size_t quote = words.find(" '");
+  if (quote == std::string::npos) return {"entry", words, std::string(reason)};
+  const std::string kind = words.substr(0, quote);
+  return {kind, words.substr(quote + 2, words.size() - quote - 3),
+          std::string(kind.ends_with("link") ? "link_not_followed" : reason)};
+}
+
+UnpackReport left_out_of(const Hdf5Description& description) {
+  UnpackReport left;
   for (const Hdf5Dataset& dataset : description.datasets) {
     if (is_column_dataset(dataset)) continue;
-    notes.push_back(fmt::format("dataset '{}' is left out: it is {}", printable(dataset.name),
-                                dataset.has_shape ? "a single value" : "empty (null)"));
+    left.notes.push_back(fmt::format("dataset '{}' is left out: it is {}", printable(dataset.name),
+                                     dataset.has_shape ? "a single value" : "empty (null)"));
+    left.left_out.add({.kind = "dataset",
+                       .name = dataset.name,
+                       .reason = dataset.has_shape ? "single_value" : "empty"});
   }
   const std::string others = others_of(description);
   if (!others.empty())
-    notes.push_back(fmt::format("left out: {}; only datasets at the root are read", others));
-  return notes;
+    left.notes.push_back(fmt::format("left out: {}; only datasets at the root are read", others));
+  for (const std::string& other : description.others)
+    left.left_out.add(left_out_of_words(other, "not_at_the_root"));
+  left.left_out.more += description.other_count - description.others.size();
+  return left;
 }
 
 bool is_column_dataset(const Hdf5Dataset& dataset) {

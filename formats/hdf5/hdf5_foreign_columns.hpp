@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/schema.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
 
 #include "formats/hdf5/hdf5_description.hpp"
@@ -37,7 +38,7 @@ struct Hdf5ForeignColumns {
   std::uint64_t rows = 0;
   std::vector<Hdf5ForeignColumn> fields;  ///< by name, bytewise
   std::optional<Hdf5ForeignColumn> key;   ///< none: the key of a row is its number
-  std::vector<std::string> notes;         ///< what is left out
+  UnpackReport left;                      ///< what is left out
 
   [[nodiscard]] Schema schema() const;
   /// Where row 0 of each field lies, if no index is needed to find the others: there are rows and
@@ -56,8 +57,11 @@ struct Hdf5ForeignColumns {
 [[nodiscard]] Hdf5ForeignColumns find_hdf5_columns(Hdf5Description description,
                                                    const InputFile& file);
 
-/// What of the root is left out, a sentence each: single values, groups, links.
-[[nodiscard]] std::vector<std::string> left_out_notes(const Hdf5Description& description);
+/// What of the root is left out: single values, groups, links.
+[[nodiscard]] UnpackReport left_out_of(const Hdf5Description& description);
+
+/// One of Hdf5Description::others: "group 'meta'".
+[[nodiscard]] LeftOut left_out_of_words(const std::string& words, std::string_view reason);
 
 /// Whether a dataset at the root has rows: the others are left out.
 [[nodiscard]] bool is_column_dataset(const Hdf5Dataset& dataset);

@@ -180,21 +180,29 @@ class StepFinder {
 
   void note_what_is_left_out() {
     constexpr std::size_t kMostNotes = 20;
+    LeftOutList& left_out = steps_.left.left_out;
+    for (const auto& [path, what] : left_out_)
+      left_out.add({.kind = "dataset", .name = path, .reason = "not_rows"});
     for (const auto& [path, what] : left_out_) {
-      if (steps_.notes.size() == kMostNotes) break;
-      steps_.notes.push_back(fmt::format("dataset '{}' of the demonstrations is left out: it is {}",
-                                         printable(path), what));
+      if (steps_.left.notes.size() == kMostNotes) break;
+      steps_.left.notes.push_back(fmt::format(
+          "dataset '{}' of the demonstrations is left out: it is {}", printable(path), what));
     }
     for (const std::string& other : steps_.description.demo_others)
-      steps_.notes.push_back(fmt::format("left out: {}", other));
+      steps_.left.notes.push_back(fmt::format("left out: {}", other));
+    for (const std::string& other : steps_.description.demo_others)
+      left_out.add(left_out_of_words(other, "not_a_dataset"));
     const Hdf5Description& all = steps_.description;
     std::vector<std::string> others;
     std::ranges::copy_if(all.others, std::back_inserter(others),
                          [](const std::string& other) { return other != "group 'data'"; });
     if (others.empty()) return;
     const std::uint64_t more = all.other_count - all.others.size();
-    steps_.notes.push_back(fmt::format("left out: {}{}", fmt::join(others, ", "),
-                                       more > 0 ? fmt::format(" and {} more", more) : ""));
+    for (const std::string& other : others)
+      left_out.add(left_out_of_words(other, "not_of_the_demonstrations"));
+    left_out.more += more;
+    steps_.left.notes.push_back(fmt::format("left out: {}{}", fmt::join(others, ", "),
+                                            more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
   static constexpr std::uint64_t kMostRows = std::uint64_t{1} << 48;

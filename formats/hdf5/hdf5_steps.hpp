@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/schema.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
 
 #include "formats/hdf5/hdf5_description.hpp"
@@ -34,7 +35,7 @@ struct Hdf5Steps {
   Schema schema;                ///< by name, bytewise; without keys
   std::vector<Demo> demos;      ///< those that have steps
   std::uint64_t rows = 0;
-  std::vector<std::string> notes;  ///< what is left out, a sentence each
+  UnpackReport left;  ///< what is left out
 };
 
 /// Whether a file is of this layout: it has groups data/demo_N of datasets, and no datasets of

@@ -533,8 +533,8 @@ void refuse_what_cannot_be_read(const Hdf5Description& description, const Hdf5Da
 }
 
 // Nullopt: all of it can be located.
-std::optional<std::vector<std::string>> unpack_steps(const UnpackRequest& request,
-                                                     Hdf5Description description) {
+std::optional<UnpackReport> unpack_steps(const UnpackRequest& request,
+                                         Hdf5Description description) {
   const Hdf5Steps steps = find_hdf5_steps(std::move(description), request.file);
   bool is_packed = false;
   for (const Hdf5Steps::Demo& demo : steps.demos) {
@@ -546,11 +546,11 @@ std::optional<std::vector<std::string>> unpack_steps(const UnpackRequest& reques
   }
   if (!is_packed) return std::nullopt;
   Unpacking(request, steps).run();
-  return steps.notes;
+  return steps.left;
 }
 
-std::optional<std::vector<std::string>> unpack_root(const UnpackRequest& request,
-                                                    const Hdf5Description& description) {
+std::optional<UnpackReport> unpack_root(const UnpackRequest& request,
+                                        const Hdf5Description& description) {
   const bool is_packed = std::any_of(description.datasets.begin(), description.datasets.end(),
                                      [](const Hdf5Dataset& dataset) {
                                        return is_column_dataset(dataset) && has_to_be_read(dataset);
@@ -560,12 +560,12 @@ std::optional<std::vector<std::string>> unpack_root(const UnpackRequest& request
     if (is_column_dataset(dataset)) refuse_what_cannot_be_read(description, dataset);
   }
   Unpacking(request, description).run();
-  return left_out_notes(description);
+  return left_out_of(description);
 }
 
 }  // namespace
 
-std::optional<std::vector<std::string>> unpack_hdf5_file(const UnpackRequest& request) {
+std::optional<UnpackReport> unpack_hdf5_file(const UnpackRequest& request) {
   Hdf5Description description = probe_hdf5_file(request.file, [&](auto, auto) {
     if (request.progress) request.progress(0, 0);
   });

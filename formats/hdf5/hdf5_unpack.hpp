@@ -15,7 +15,6 @@ namespace shale {
 /// unpacked. Errors: Code::unsupported, by dataset, for what cannot be read or that no field can
 /// hold; Code::limit for chunks larger than a quarter of the memory; Code::io, before anything is
 /// written, if there is not enough space; as run_hdf5_child.
-[[nodiscard]] std::optional<std::vector<std::string>> unpack_hdf5_file(
-    const UnpackRequest& request);
+[[nodiscard]] std::optional<UnpackReport> unpack_hdf5_file(const UnpackRequest& request);
 
 }  // namespace shale

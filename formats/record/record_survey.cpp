@@ -189,6 +189,7 @@ class RecordSurvey {
     survey.layout.has_keys = key.has_value();
     survey.layout.has_whole_records = true;
     survey.notes = std::move(notes_);
+    survey.left_out = std::move(left_out_);
     if (std::string renamed = tell_renamed(named); !renamed.empty())
       survey.notes.push_back(std::move(renamed));
     return survey;
@@ -207,12 +208,14 @@ class RecordSurvey {
   // The field that a feature makes; nullopt, after a note, for what cannot be located.
   std::optional<Field> field_of(const std::string& feature, const FeatureFacts& facts) {
     Field field;
-    const auto leave_out = [&](const std::string& why) {
+    const auto leave_out = [&](std::string_view reason, const std::string& why) {
       notes_.push_back(fmt::format("feature '{}' is left out: {}", printable(feature), why));
+      left_out_.add({"feature", feature, std::string(reason), facts.records});
       return std::nullopt;
     };
-    if (facts.type == Type::none) return leave_out("it has no value in any record");
-    if (!facts.is_of_one_type) return leave_out("its type of list differs between records");
+    if (facts.type == Type::none) return leave_out("no_value", "it has no value in any record");
+    if (!facts.is_of_one_type)
+      return leave_out("mixed_types", "its type of list differs between records");
     const std::string how_many = facts.is_of_one_count ? fmt::to_string(facts.count) : "several";
     switch (facts.type) {
       case Type::bytes:
@@ -221,6 +224,7 @@ class RecordSurvey {
       case Type::integers:
         if (!facts.is_one_each)
           return leave_out(
+              facts.is_of_one_count ? "several_integers" : "varying_length",
               fmt::format("varint lists of {} integers cannot be located in place", how_many));
         field.kind = Kind::integer;
         break;
@@ -229,9 +233,10 @@ class RecordSurvey {
           field.kind = Kind::real;
           break;
         }
-        if (!facts.is_of_one_count) return leave_out("its lists of floats differ in length");
-        if (facts.count == 0) return leave_out("its lists of floats are empty");
-        if (!facts.is_contiguous) return leave_out("its floats are not packed");
+        if (!facts.is_of_one_count)
+          return leave_out("varying_length", "its lists of floats differ in length");
+        if (facts.count == 0) return leave_out("no_value", "its lists of floats are empty");
+        if (!facts.is_contiguous) return leave_out("not_packed", "its floats are not packed");
         field.kind = Kind::tensor;
         field.dtype = DType::parse("<f4");
         field.shape = {facts.count};
@@ -269,6 +274,7 @@ class RecordSurvey {
   std::map<std::string, FeatureFacts> facts_;
   std::uint64_t frames_ = 0, records_ = 0;  // records: of the frames, those that could be read
   std::vector<std::string> notes_;
+  LeftOutList left_out_;
 };
 
 }  // namespace

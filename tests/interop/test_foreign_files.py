@@ -254,6 +254,43 @@ def test_lists_and_what_records_lack(shale, tmp_path):
     assert b"is absent in this sample" in refused.stderr
 
 
+def test_what_no_field_takes_is_said(shale, tmp_path):
+    """Boxes and labels of an object detection set, as many as there are objects: exit 4, listed, and not "the same samples"."""
+    writer = foreign_files.TFRecordWriter(str(tmp_path / "boxes.tfrecord"))
+    for row in range(3):
+        objects = list(range(row + 1))
+        writer.write({"image": (b"%d" % row, "byte"), "xmin": ([float(one) for one in objects], "float"), "label": (objects, "int")})
+    writer.close()
+    path, out = tmp_path / "boxes.tfrecord", tmp_path / "out"
+    lost = [{"kind": "feature", "name": name, "reason": "varying_length", "samples": 3} for name in ("label", "xmin")]
+
+    plan = json.loads(shale("convert", path, out, "--to", "record", "--dry-run", "--json"))
+    assert plan["left_out"] == lost
+    told = run_shale("convert", path, out, "--to", "record", code=4)
+    assert b"left out: feature 'label' (varying_length), feature 'xmin' (varying_length)" in told.stdout
+    run_shale("convert", path, out, "--to", "record")  # already complete: it was said
+    assert json.loads(shale("info", out, "--json"))["left_out"] == lost == manifest_of(out)["left_out"]
+    assert b"left out" in run_shale("info", out).stdout
+    compared = run_shale("verify", out, "--against", path).stdout
+    assert b"besides, the source has feature 'label'" in compared
+
+    # A copy carries it, merged parts too; an index beside the file changes nothing.
+    run_shale("convert", out, tmp_path / "copy", "--to", "lmdb")
+    assert manifest_of(tmp_path / "copy")["left_out"] == lost
+    for part in range(2):
+        run_shale("convert", path, tmp_path / f"part{part}", "--to", "record", "--part", f"{part}/2", code=(0, 4))
+    shale("merge", tmp_path / "part0", tmp_path / "part1", tmp_path / "merged")
+    assert manifest_of(tmp_path / "merged")["left_out"] == lost
+    shale("index", path)
+    run_shale("convert", path, tmp_path / "again", "--to", "record", code=4)
+    assert manifest_of(tmp_path / "again")["left_out"] == lost
+
+    # Whoever names the fields loses nothing; one file has no manifest, the line and the code are all.
+    run_shale("convert", path, tmp_path / "named", "--to", "record", "--fields", "image")
+    assert "left_out" not in manifest_of(tmp_path / "named")
+    assert b"left out: feature 'label'" in run_shale("convert", path, tmp_path / "one.lmdb", code=4).stdout
+
+
 def test_a_sequence_example_is_one_field(shale, tmp_path):
     writer = foreign_files.TFRecordWriter(str(tmp_path / "sequence"))
     for row in range(5):

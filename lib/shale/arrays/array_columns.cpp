@@ -84,6 +84,8 @@ void add_word(const Word& word, ArrayColumns& found) {
     found.notes.push_back(fmt::format("{}: leaving out members that are not arrays: {}",
                                       printable(word.path), printable(names_of(files.left_out))));
   }
+  for (const std::string& member : files.left_out)
+    found.left_out.add({.kind = "member", .name = member, .reason = "not_an_array"});
   if (!word.name.empty() && files.arrays.size() > 1) {
     std::string members;
     for (const ArrayFile& array : files.arrays)
@@ -174,6 +176,8 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
   ArrayColumns found;
   for (const Word& word : words) add_word(word, found);
   found.columns = selected(found.columns, fields);
+  // Whoever names the fields has decided what to leave out.
+  if (!fields.empty()) found.left_out = {};
   check_columns(found.columns);
   return found;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shale/arrays/array_file.hpp"
+#include "shale/data/left_out.hpp"
 
 namespace shale {
 
@@ -19,6 +20,7 @@ struct ArrayColumn {
 struct ArrayColumns {
   std::vector<ArrayColumn> columns;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
+  LeftOutList left_out = {};
 };
 
 /// The path in a word of a command: what follows the "=" of "name=file", unless the word itself is

@@ -10,6 +10,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/data/digest.hpp"
 #include "shale/data/image_report.hpp"
+#include "shale/data/left_out.hpp"
 #include "shale/data/part_number.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
@@ -104,6 +105,7 @@ struct Manifest {
   /// Which part of a run; only for those.
   std::optional<PartNumber> part = {};
   std::uint64_t skipped = 0, ignored = 0;
+  LeftOutList left_out = {};  ///< of the input, by this run and those before
   std::optional<ImageReport> images;
   std::vector<ManifestTransform> transform = {};  ///< one per field; empty: payload is untouched
   std::vector<ManifestFile> files;                ///< every other file of the directory

@@ -226,6 +226,7 @@ class Indexing {
     manifest_.schema = std::move(survey.schema);
     manifest_.classes = std::move(survey.classes);
     manifest_.layout = std::move(survey.layout);
+    manifest_.left_out = std::move(survey.left_out);
     shard_.name = name_;
     shard_.files = {{name_, files_[0].size(), {}}};
     shard_.bases = std::move(survey.bases);

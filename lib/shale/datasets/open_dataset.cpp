@@ -36,7 +36,7 @@ void read_into(OpenedDataset& dataset, std::uint64_t memory_bytes) {
 // What a file that cannot be indexed is unpacked into, with notes; nullopt if that is of no help.
 struct UnpackedFile {
   std::shared_ptr<const NamelessFile> file;
-  std::vector<std::string> notes;
+  UnpackReport report;
 };
 std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events& events) {
   const InputFile input(indexing.file);
@@ -51,13 +51,13 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events&
                            printable(indexing.file), format_size(all),
                            printable(indexing.scratch_folder)));
   };
-  auto notes = format.unpack({.file = input,
-                              .into = *unpacked.file,
-                              .memory_bytes = indexing.memory_bytes,
-                              .dialect = indexing.dialect,
-                              .progress = progress});
-  if (!notes) return std::nullopt;
-  unpacked.notes = std::move(*notes);
+  std::optional<UnpackReport> report = format.unpack({.file = input,
+                                                      .into = *unpacked.file,
+                                                      .memory_bytes = indexing.memory_bytes,
+                                                      .dialect = indexing.dialect,
+                                                      .progress = progress});
+  if (!report) return std::nullopt;
+  unpacked.report = std::move(*report);
   return unpacked;
 }
 
@@ -77,7 +77,8 @@ bool index_unpacked(OpenedDataset& dataset, ForeignRequest indexing, const Event
   indexing.file = unpacked->file->link();
   if (indexing.dialect) indexing.dialect = Dialect::plain;  // whatever the file was
   make_index(dataset, indexing, events);
-  dataset.notes = std::move(unpacked->notes);
+  dataset.notes = std::move(unpacked->report.notes);
+  dataset.manifest.left_out = std::move(unpacked->report.left_out);
   using Kept = std::vector<std::shared_ptr<const void>>;
   dataset.temporary_index =
       std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
@@ -210,6 +211,8 @@ void ListedDataset::add(const SetMember& listed, const OpenedDataset& file) {
     manifest_.digest = {};
     manifest_.payload_bytes = 0;
     first_name_ = listed.name;
+  } else {
+    manifest_.left_out.add(manifest.left_out);
   }
   const std::vector<Field>&ours = manifest_.schema.fields, &theirs = manifest.schema.fields;
   const auto text_at = [](const std::vector<Field>& fields, std::size_t i) {

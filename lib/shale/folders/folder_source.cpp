@@ -16,6 +16,7 @@
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/folders/stored_listing.hpp"
+#include "shale/folders/untaken_pictures.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/labels/class_table.hpp"
@@ -28,6 +29,7 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
+constexpr std::string_view kNoImage = "not the suffix of an image";
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
@@ -142,6 +144,8 @@ class FolderList final : public InputList {
     info_.notes = head.notes;
     info_.modified_ns = head.modified_ns;
     info_.ignored = listing_->ignored();
+    listing_->for_each_ignored(
+        [&](std::string_view, std::string_view reason) { add_untaken(info_.left_out, reason); });
     info_.pairs = head.pairs;
     image_folders_ = head.image_folders;
     has_labels_ = head.has_labels;
@@ -220,6 +224,15 @@ class FolderList final : public InputList {
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
     ++info_.ignored;
     ignored_.add({join_path(folder, name), reason});
+    add_untaken(info_.left_out, reason);
+  }
+
+  // What has no suffix of a sample. Files of an archive are not looked into.
+  void ignore_other(std::string_view folder, std::string_view name) {
+    if (!sought_.are_images() || tree_->archive())
+      return ignore(folder, name, sought_.are_images() ? kNoImage : "not a suffix of --ext");
+    const std::string path = join_path(request_.root, join_path(folder, name));
+    ignore(folder, name, untaken_pictures_.reason_for(path, kNoImage));
   }
 
   // One image of class rank `rank`, in `folder` relative to the root.
@@ -278,11 +291,7 @@ class FolderList final : public InputList {
     const bool may_be_one = pairs_ && request_.folders.empty() && !shared.empty() &&
                             shared.size() + 1 < file.name.size();
     if (may_be_one) return pairs_->add_file(folder, shared, pair_suffix_of(file.name), file);
-    ignore(folder, file.name, no_sample());
-  }
-
-  [[nodiscard]] std::string_view no_sample() const {
-    return sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext";
+    ignore_other(folder, file.name);
   }
 
   // After the list of samples, in its order.
@@ -291,7 +300,7 @@ class FolderList final : public InputList {
     if (!pairs_->has_files() && request_.files.pairs.suffixes.empty()) return pairs_.reset();
     add_samples_to_pairs();
     const auto unused = [&](std::string_view folder, std::string_view name, std::string_view) {
-      ignore(folder, name, no_sample());
+      ignore_other(folder, name);
     };
     if (request_.files.pairs.suffixes.empty()) {
       pairs_->match_all(unused, request_.files.pairs.policy, request_.root);
@@ -485,6 +494,7 @@ class FolderList final : public InputList {
   void list_flat_files() {
     ignored_ = {request_.scratch_folder, std::max(kLeastSortMemory, request_.memory_bytes / 8)};
     info_.ignored = 0;
+    info_.left_out = {};
     has_labels_ = false;
     list_unlabelled_files();
   }
@@ -551,6 +561,7 @@ class FolderList final : public InputList {
   SourceInfo info_;
   std::optional<SortedTable<FolderRow>> files_;  // until close()
   SortedTable<IgnoredEntry> ignored_;
+  UntakenPictures untaken_pictures_;
   std::optional<ListingReader> listing_;  // instead of both
   std::optional<FilePairs> pairs_;        // beside files_, in their order
   std::optional<MetadataRows> metadata_;  // beside files_, in their order

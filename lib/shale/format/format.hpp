@@ -132,6 +132,7 @@ struct Survey {
   std::uint64_t samples = 0;  ///< if layout.rows.has_strides(): their number,
   std::vector<std::uint64_t> bases = {};  ///< and the offset of the first one, per field
   std::vector<std::string> notes;  ///< the parts of the file that are left out, a sentence each
+  LeftOutList left_out = {};       ///< the same, for the manifest
   std::vector<std::string> classes = {};  ///< names by label, if the file has them
 
   /// For samples with keys that are all in the one file.
@@ -139,6 +140,12 @@ struct Survey {
   /// For rows without keys that are stored column by column in the one file.
   [[nodiscard]] static Survey of_columns(Schema schema, std::uint64_t samples,
                                          std::vector<std::uint64_t> bases);
+};
+
+/// What is left out of a file that is unpacked.
+struct UnpackReport {
+  std::vector<std::string> notes;  ///< a sentence each
+  LeftOutList left_out = {};
 };
 
 /// A file whose samples cannot be located, to be unpacked into another.
@@ -238,12 +245,11 @@ struct Format {
   /// too long; Code::io.
   std::optional<std::vector<std::string>> (*list_files)(const InputFile& list) = nullptr;
   /// Writes the data that survey() cannot locate (compressed values, samples in pieces), and the
-  /// rest, into a file that survey() and scan() can read. Returns what is left out, a sentence
-  /// each; nullopt if nothing in the file has to be unpacked. Null: the format has no such files.
-  /// Memory: a quarter of `memory_bytes` here, all of it in a child. Errors: Code::unsupported by
-  /// name; Code::limit; Code::damaged; Code::io, before anything is written, if there is not enough
-  /// space.
-  std::optional<std::vector<std::string>> (*unpack)(const UnpackRequest&) = nullptr;
+  /// rest, into a file that survey() and scan() can read. Returns what is left out; nullopt if
+  /// nothing in the file has to be unpacked. Null: the format has no such files. Memory: a quarter
+  /// of `memory_bytes` here, all of it in a child. Errors: Code::unsupported by name; Code::limit;
+  /// Code::damaged; Code::io, before anything is written, if there is not enough space.
+  std::optional<UnpackReport> (*unpack)(const UnpackRequest&) = nullptr;
   /// Walks a shard's files, with every access checked against their bounds, and passes the index
   /// rows to the sink in order. For shale's own shards, and for files that survey() describes, as
   /// layout.dialect says. A missing value has the offset kMissing. Damage goes to the finding sink;

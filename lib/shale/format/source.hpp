@@ -12,6 +12,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/left_out.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
@@ -106,6 +107,7 @@ struct SourceInfo {
                    ///< digests
   Hash128 chosen;  ///< of the rows, where not all of them are taken; else zero
   std::uint64_t ignored = 0;  ///< entries that are not samples
+  LeftOutList left_out = {};  ///< what the samples lack of the input: of a dataset, from before
   std::uint64_t skipped = 0;  ///< samples left out by the conversion that wrote this dataset
   std::string hidden;         ///< that conversion's policy; empty: the input is not a dataset
   std::string suffixes;       ///< of the files that the samples were made from; empty: images

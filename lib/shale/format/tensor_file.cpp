@@ -338,6 +338,8 @@ Survey survey_of_tensors(const StoredTensors& found, const InputFile& file) {
     survey.notes.push_back(fmt::format("leaving out {} values that are not tensors, '{}' first",
                                        found.left_out.size(), printable(found.left_out.front())));
   }
+  for (const std::string& name : found.left_out)
+    survey.left_out.add({.kind = "entry", .name = name, .reason = "not_a_tensor"});
   return survey;
 }
 

@@ -53,6 +53,8 @@ constexpr std::string_view kSources = "sources";
 constexpr std::string_view kElements = "elements";    // lists have one
 constexpr std::string_view kLayout = "layout";        // its dialect is one that names a layout
 constexpr std::string_view kTransform = "transform";  // the payload is not that of the source
+// What of the input is not in the samples.
+constexpr std::string_view kLeftOut = "left_out", kLeftOutMore = "left_out_more";
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
 
@@ -283,6 +285,18 @@ std::vector<ManifestTransform> transform_from_json(const Json& json) {
   return transform;
 }
 
+LeftOutList left_out_from_json(const Json& json) {
+  LeftOutList left_out;
+  for (const Json& each : array_at(json, kLeftOut.data())) {
+    LeftOut one{text_at(each, "kind"), name_from_json(member(each, "name")),
+                text_at(each, "reason")};
+    if (!member(each, "samples").is_null()) one.samples = number_at(each, "samples");
+    left_out.entries.push_back(std::move(one));
+  }
+  if (json.contains(kLeftOutMore)) left_out.more = number_at(json, kLeftOutMore.data());
+  return left_out;
+}
+
 ManifestRun run_from_json(const Json& json) {
   ManifestRun run;
   run.source = source_from_json(json);
@@ -396,6 +410,7 @@ Manifest manifest_from_json(const Json& json) {
     manifest.transform = transform_from_json(array_at(json, kTransform.data()));
   manifest.skipped = number_at(json, "skipped");
   manifest.ignored = number_at(json, "ignored");
+  if (json.contains(kLeftOut)) manifest.left_out = left_out_from_json(json);
   manifest.images = images_from_json(json);
   for (const Json& file : array_at(json, "files")) manifest.files.push_back(file_from_json(file));
   manifest.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
@@ -434,6 +449,13 @@ Json transform_to_json(const std::vector<ManifestTransform>& transform) {
                     {"codec", each.codec}});
   }
   return json;
+}
+
+Json left_out_to_json(const LeftOut& one) {
+  return {{"kind", one.kind},
+          {"name", name_to_json(one.name)},
+          {"reason", one.reason},
+          {"samples", one.samples ? Json(*one.samples) : Json(nullptr)}};
 }
 
 Json run_to_json(const ManifestRun& run) {
@@ -481,6 +503,9 @@ Json head_to_json(const Manifest& manifest) {
   json["shard_count"] = manifest.shard_count;
   json["skipped"] = manifest.skipped;
   json["ignored"] = manifest.ignored;
+  for (const LeftOut& one : manifest.left_out.entries)
+    json[kLeftOut].push_back(left_out_to_json(one));
+  if (manifest.left_out.more > 0) json[kLeftOutMore] = manifest.left_out.more;
   if (manifest.images) {
     json["images"] = Json::parse(image_report_json(*manifest.images));
   }

@@ -116,6 +116,7 @@ void add_report(ConvertReport& all, const ConvertReport& one) {
   append_output(all, one);
   const bool is_first = all.splits.empty();
   all.skipped += one.skipped;
+  all.left_out += one.left_out;
   all.was_complete = (is_first || all.was_complete) && one.was_complete;
   all.was_compared = (is_first || all.was_compared) && one.was_compared;
   all.was_verified = (is_first || all.was_verified) && one.was_verified;

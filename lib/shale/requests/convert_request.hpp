@@ -125,8 +125,9 @@ struct ConvertReport : ConvertOutput {
   bool was_complete = false;  ///< the output was finished before: nothing was done
   /// And the input is newer or another file: its content was found to be the same.
   bool was_compared = false;
-  std::string index = {};     ///< of one file: the manifest next to it; empty: none
-  std::uint64_t skipped = 0;  ///< by this run; manifest.skipped counts those before it too
+  std::string index = {};      ///< of one file: the manifest next to it; empty: none
+  std::uint64_t skipped = 0;   ///< by this run; manifest.skipped counts those before it too
+  std::uint64_t left_out = 0;  ///< by this run, of manifest.left_out
   std::vector<SkippedSample> first_skipped = {};  ///< at most 10; where there is no list, 1000
   bool was_verified = false;
   VerifyReport verification = {};

@@ -29,6 +29,7 @@ class ArraySource final : public Source {
     const std::vector<ArrayColumn>& columns = request_.arrays.columns;
     rows_ = columns.front().rows();
     info_.notes = request_.arrays.notes;
+    info_.left_out = request_.arrays.left_out;
     std::string facts = "arrays\n";
     std::uint64_t row_bytes = 0;
     for (const ArrayColumn& column : columns) {

@@ -29,7 +29,9 @@ namespace {
 class DatasetSource final : public OrderableSource {
  public:
   DatasetSource(OpenedDataset dataset, const DatasetSelection& selection)
-      : dataset_(std::move(dataset)), stop_if_asked_(selection.stop_if_asked) {
+      : dataset_(std::move(dataset)),
+        stop_if_asked_(selection.stop_if_asked),
+        names_fields_(!selection.fields.empty()) {
     for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number) {
       first_row_.push_back(rows_);
       rows_ += dataset_.shards.samples(number);
@@ -192,6 +194,8 @@ class DatasetSource final : public OrderableSource {
   void describe_samples() {
     info_.ignored = manifest_.ignored;
     info_.skipped = manifest_.skipped;
+    // Whoever names the fields has decided what to leave out.
+    if (!names_fields_) info_.left_out = manifest_.left_out;
     for (const auto& [option, value] : manifest_.options) {
       if (option == "hidden") info_.hidden = value;
       if (option == kSuffixesOption) info_.suffixes = value;
@@ -278,6 +282,7 @@ class DatasetSource final : public OrderableSource {
 
   OpenedDataset dataset_;
   std::function<void()> stop_if_asked_;
+  const bool names_fields_;
   const Manifest& manifest_ = dataset_.manifest;
   std::vector<std::uint64_t> first_row_;
   std::vector<std::size_t> fields_;                      // of the manifest's schema

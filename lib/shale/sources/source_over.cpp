@@ -23,7 +23,10 @@ class PartSource final : public SourceOver {
                               static_cast<double>(info_.part->bytes) * static_cast<double>(left_) /
                               static_cast<double>(std::max<std::uint64_t>(all, 1)));
     info_.digest.reset();
-    if (!is_first_) info_.ignored = info_.skipped = 0;
+    if (!is_first_) {
+      info_.ignored = info_.skipped = 0;
+      info_.left_out = {};
+    }
     source_->narrow(part.begin_of(all), left_);
   }
 

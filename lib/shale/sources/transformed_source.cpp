@@ -36,6 +36,7 @@ class TransformedSource final : public SourceOver {
     info_.manifest = now.manifest;
     info_.ignored = now.ignored;
     info_.skipped = now.skipped;
+    info_.left_out = now.left_out;
     info_.labels = now.labels;
     if (!now.is_stream) return;
     info_.notes = notes_;

@@ -144,6 +144,7 @@ void forecast(ConvertPlan& plan, const ConvertRequest& request, const Format& fo
   manifest.digest.samples = source.info().manifest.samples;
   manifest.payload_bytes = source.info().manifest.bytes;
   manifest.ignored = source.info().ignored;
+  manifest.left_out = source.info().left_out;
   manifest.skipped = source.info().skipped;
   plan.file_bytes = shards.file_bytes;
   plan.data_bytes = shards.data_bytes;
@@ -260,12 +261,14 @@ ConvertReport Conversion::finish(Manifest manifest) {
   manifest.layout = writer_.layout();
   manifest.skipped = source.skipped + state_.skipped;
   manifest.ignored = source.ignored;
+  manifest.left_out = source.left_out;
   manifest.images = state_.images;
   manifest.source.digest = state_.taken;
   manifest.digest = written.digest;
   manifest.payload_bytes = written.payload_bytes;
   manifest.shard_count = written.shards;
   ConvertReport report;
+  if (source.manifest.kind != kDatasetKind) report.left_out = manifest.left_out.count();
   report.manifest = std::move(manifest);
   report.notes = source.notes;
   report.file_bytes = written.file_bytes;

@@ -80,6 +80,7 @@ void append_totals(Manifest& sum, const Manifest& more) {
   sum.shard_count += more.shard_count;
   sum.skipped += more.skipped;
   sum.ignored += more.ignored;
+  sum.left_out.add(more.left_out);
   if (!more.images) return;
   if (!sum.images) sum.images.emplace();
   sum.images->add(*more.images);

@@ -45,6 +45,7 @@ void write_file_manifest(TemporaryOutput& output, Manifest manifest) {
                                    manifest.digest.samples, manifest.payload_bytes);
   manifest.source.origin = std::move(origin);
   manifest.skipped = manifest.ignored = 0;
+  manifest.left_out = {};
   write_manifest_file(join_path(output.work().path(), output.place().manifest), manifest,
                       [&](const ShardVisitor& visit) { output.work().for_each_shard(visit); });
 }

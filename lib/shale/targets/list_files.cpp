@@ -74,6 +74,7 @@ void add_to(ConvertReport& all, ConvertReport one) {
     one.manifest.ignored = 0;  // each of them has what the whole input has
   append_output(all, one);
   all.skipped += one.skipped;
+  all.left_out = std::max(all.left_out, one.left_out);
   for (SkippedSample& sample : one.first_skipped) all.first_skipped.push_back(std::move(sample));
 }
 

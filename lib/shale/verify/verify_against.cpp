@@ -125,10 +125,9 @@ OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest
 
 // Of two datasets the digests say whether they hold the same samples under the same keys; if they
 // do not, the samples themselves say what differs.
-void compare_with_dataset(const VerifyRequest& request, const OpenedDataset& dataset,
-                          VerifyLog& log) {
+void compare_datasets(const VerifyRequest& request, const OpenedDataset& dataset,
+                      const OpenedDataset& source, VerifyLog& log) {
   const Manifest& ours = dataset.manifest;
-  const OpenedDataset source = open_compared_dataset(request, ours, log.events());
   const Manifest& theirs = source.manifest;
   const bool has_both = ours.layout.has_checksums && theirs.layout.has_checksums;
   const JoinedBy by = joined_by(ours, theirs.layout.has_keys && theirs.schema.has_keys);
@@ -158,6 +157,22 @@ void compare_with_dataset(const VerifyRequest& request, const OpenedDataset& dat
                    .does_image_work = does_image_work,
                    .fields_besides = std::move(besides)},
                   log);
+}
+
+// What no field takes was not compared, and the samples are not all that the source holds.
+void say_what_it_has_besides(const LeftOutList& left_out, VerifyLog& log) {
+  std::string& sentence = log.report().comparison.sentence;
+  if (left_out.count() > 0 && !sentence.empty())
+    sentence += "; besides, the source has " + left_out_text(left_out);
+}
+
+void compare_with_dataset(const VerifyRequest& request, const OpenedDataset& dataset,
+                          VerifyLog& log) {
+  const OpenedDataset source = open_compared_dataset(request, dataset.manifest, log.events());
+  compare_datasets(request, dataset, source, log);
+  // What a dataset of shale has left out is not there any more.
+  if (source.manifest.layout.is_of_one_file())
+    say_what_it_has_besides(source.manifest.left_out, log);
 }
 
 // Whether the dataset, or the one that it is a copy of, was made from a flat folder.
@@ -237,6 +252,7 @@ void compare_files(Source& source, const VerifyRequest& request, const OpenedDat
                    .joined_by = by,
                    .compares_labels = compares_labels},
                   log);
+  say_what_it_has_besides(source.info().left_out, log);
 }
 
 void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
@@ -336,8 +352,11 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
   const Manifest& manifest = dataset.manifest;
   const std::vector<NamedFolder> folders = find_named_folders(request.against);
   if (std::optional<ArrayColumns> arrays =
-          folders.empty() ? find_array_columns(request.against, {}) : std::nullopt)
-    return compare_with_arrays(request, dataset, std::move(*arrays), log);
+          folders.empty() ? find_array_columns(request.against, {}) : std::nullopt) {
+    const LeftOutList left_out = std::move(arrays->left_out);
+    compare_with_arrays(request, dataset, std::move(*arrays), log);
+    return say_what_it_has_besides(left_out, log);
+  }
   if (request.against.size() > 1 && folders.empty()) {
     throw Error(Code::usage, "--against is given {} times, but not with arrays",
                 request.against.size())

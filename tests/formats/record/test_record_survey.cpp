@@ -74,6 +74,8 @@ TEST_CASE("record survey: what cannot be located in place is left out, with a no
     CHECK(fields_of(read.survey) == "z:text");
     REQUIRE(read.survey.notes.size() == 1);
     CHECK(read.survey.notes[0] == "feature 'x' is left out: " + std::string(row.note));
+    REQUIRE(read.survey.left_out.entries.size() == 1);
+    CHECK(read.survey.left_out.entries[0].name == "x");
     CHECK(read.findings.empty());
   }
 }
