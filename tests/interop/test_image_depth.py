@@ -276,8 +276,10 @@ def test_pages_and_floats_are_listed_as_such(tmp_path):
     }
     assert odd["kind/float.tif"] == ["float", "gray"]
     (source / "float.tif").unlink()
-    worked = run_shale("convert", source.parent, tmp_path / "worked", "--to", "record", *RESIZE, code=(0, 4))
+    worked = run_shale("convert", source.parent, tmp_path / "worked", "--to", "record", *RESIZE, code=4)
     assert b"4 to-first-page" in worked.stdout
+    left_out = [{"kind": "pages", "name": "image", "reason": "first_page_taken", "samples": 4}]
+    assert json.loads(run_shale("info", tmp_path / "worked", "--json").stdout)["left_out"] == left_out
 
 
 def test_padding_in_a_jpeg_hides_no_damage(tmp_path):

@@ -9,6 +9,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/forecast.hpp"
+#include "shale/encoding/sample_transformer.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/manifest/naming.hpp"
@@ -21,6 +22,13 @@ namespace {
 
 // The rest is in skipped.csv; one file has no list beside it.
 constexpr std::size_t kShownSkips = 10, kShownSkipsOfFile = 1000;
+
+// How many images of several pages or frames became their first one.
+std::uint64_t images_without_pages(const std::optional<ImageReport>& images) {
+  if (!images) return 0;
+  const auto found = images->changed.find(std::string(name_of(ImageChange::to_page)));
+  return found == images->changed.end() ? 0 : found->second;
+}
 
 }  // namespace
 
@@ -269,6 +277,10 @@ ConvertReport Conversion::finish(Manifest manifest) {
   manifest.shard_count = written.shards;
   ConvertReport report;
   if (source.manifest.kind != kDatasetKind) report.left_out = manifest.left_out.count();
+  if (const std::uint64_t images = images_without_pages(state_.images)) {
+    manifest.left_out.add({"pages", manifest.transform.front().field, "first_page_taken", images});
+    ++report.left_out;
+  }
   report.manifest = std::move(manifest);
   report.notes = source.notes;
   report.file_bytes = written.file_bytes;

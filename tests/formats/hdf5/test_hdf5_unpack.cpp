@@ -21,15 +21,14 @@ using test::TempDir;
 
 constexpr std::uint64_t kMemory = 16 << 20;
 
-std::optional<std::vector<std::string>> unpack(const TempDir& dir, const NamelessFile& into,
-                                               std::uint64_t memory_bytes = kMemory,
-                                               const WalkProgress& progress = {}) {
+std::optional<UnpackReport> unpack(const TempDir& dir, const NamelessFile& into,
+                                   std::uint64_t memory_bytes = kMemory,
+                                   const WalkProgress& progress = {}) {
   const InputFile file(dir / "a.h5");
   return unpack_hdf5_file(
       {.file = file, .into = into, .memory_bytes = memory_bytes, .progress = progress});
 }
-std::optional<std::vector<std::string>> unpack(const TempDir& dir,
-                                               std::uint64_t memory_bytes = kMemory) {
+std::optional<UnpackReport> unpack(const TempDir& dir, std::uint64_t memory_bytes = kMemory) {
   return unpack(dir, NamelessFile(dir.path()), memory_bytes);
 }
 
@@ -150,7 +149,7 @@ TEST_CASE("hdf5 unpack: what is left out is said") {
     file.chunked({2}, true).count("x", H5T_STD_I64LE, {3});
     file.count("version", H5T_STD_I64LE, {});
   }
-  CHECK(unpack(dir) ==
+  CHECK(unpack(dir).value().notes ==
         std::vector<std::string>{"dataset 'version' is left out: it is a single value"});
 }
 
