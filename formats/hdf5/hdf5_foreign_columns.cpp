@@ -132,7 +132,8 @@ class ColumnFinder {
     for (const Hdf5Dataset* dataset : candidates_) {
       const std::string fault = hdf5_storage_fault(*dataset);
       if (fault.empty()) continue;
-      check_hdf5_elements(columns_.description, *dataset);  // or 'shale convert' refuses it, too
+      // What no field can hold 'shale convert' refuses, too.
+      if (dataset->type == Hdf5Type::other) check_hdf5_elements(columns_.description, *dataset);
       throw cannot_locate_error(*dataset, fault);
     }
     pair_offsets();

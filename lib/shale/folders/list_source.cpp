@@ -326,7 +326,8 @@ class EndlessLine {
     constexpr std::uint64_t kMostEmptyLines = 64 << 20;
     if (bytes_ <= (has_content_ ? kMostOfListedLine : kMostEmptyLines)) return;
     if (has_content_) throw line_too_long("stdin", lines_ + 1, kMostOfListedLine).hint(kLinesHint);
-    throw Error(Code::bad_content, "is not a list of files: it has {} empty lines in a row", bytes_)
+    throw Error(Code::bad_content,
+                "is not a list of files: it has more than {} empty lines in a row", kMostEmptyLines)
         .at("stdin")
         .hint(kLinesHint);
   }
