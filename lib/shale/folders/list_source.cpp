@@ -313,7 +313,7 @@ class FileList final : public InputList {
   std::uint64_t labelled_ = 0, unlabelled_line_ = 0;
 };
 
-// What is no list may never end, such as /dev/zero: it is not copied until the disk is full.
+// What is not a list may never end, such as /dev/zero: it is not copied until the disk is full.
 class EndlessLine {
  public:
   void refuse(std::string_view text) {
