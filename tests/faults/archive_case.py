@@ -40,7 +40,7 @@ class ArchiveCase(FaultCase):
         of_archive = self.convert(archive, self.folder / "of archive", *words, code=code)
         splits = [""] if (self.folder / "of folder/dataset.json").exists() else sorted(os.listdir(self.folder / "of folder"))
         self.assertEqual(sorted(os.listdir(self.folder / "of archive")), splits if splits[0] else sorted(os.listdir(self.folder / "of folder")))
-        for split in splits:
+        for split in (name for name in splits if name != "duplicates.csv"):
             self.check_same(self.folder / "of folder" / split, self.folder / "of archive" / split)
         self.assertEqual(of_archive.out.replace("of archive", "of folder"), of_folder.out)
         return self.folder / "of archive"

@@ -3,14 +3,13 @@
 Sets are made by one operation each, so what is true of them and their source is known.
 """
 
-import json
 import os
 import shutil
 import struct
 import subprocess
 import tarfile
 
-from fault_case import IN_MEMORY, FaultCase
+from against_case import AgainstCase
 from shale_tool import make_photos, npy, png, run, write
 
 SAMPLES = 12
@@ -19,31 +18,6 @@ FIELDS = "label,image"
 
 def floats(numbers):
     return struct.pack(f"<{len(numbers)}f", *numbers)
-
-
-class AgainstCase(FaultCase):
-    base = IN_MEMORY
-
-    def verdict(self, dataset, *sources, code=0, words=()):
-        """The verdict, in JSON."""
-        against = [word for source in sources for word in ("--against", source)]
-        told = self.ok("verify", dataset, *against, *words, "--json", code=code)
-        facts = json.loads(told.out)
-        self.assertEqual(facts["ok"], code == 0, told.out)
-        self.words, self.code = ("verify", dataset, *against, *words), code
-        return facts["comparison"]["verdict"]
-
-    @property
-    def said(self):
-        """The text of the same command."""
-        text = self.ok(*self.words, code=self.code)
-        return text.out + text.err
-
-    def made(self, source, name, *words, code=0):
-        sources = source if isinstance(source, (list, tuple)) else [source]
-        out = self.folder / name
-        self.ok("convert", *sources, out, *([] if "." in name or "--to" in words else ["--to", "record"]), *words, code=code)
-        return out
 
 
 class Photos(AgainstCase):

@@ -5,7 +5,7 @@ import os
 import shutil
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import GRAY_JPEG, RGB_JPEG, manifest_of, png, samples_of, write
+from shale_tool import GRAY_JPEG, RGB_JPEG, manifest_of, png, run, samples_of, write
 
 # torchvision/datasets/folder.py, 0.15 to 0.29
 IMAGE_SUFFIXES = (b".jpg", b".jpeg", b".png", b".ppm", b".bmp", b".pgm", b".tif", b".tiff", b".webp")
@@ -62,7 +62,8 @@ class OddNames(FaultCase):
 
     def check_like_image_folder(self, *words):
         with self.untouched(self.source):
-            self.convert(self.source, self.out, "--hidden", "keep", *words)
+            done = run("convert", self.source, self.out, "--to", self.container, "--hidden", "keep", *words)
+            self.assertEqual(done.code, 4 if "left out: picture" in done.out else 0, done.err)
             self.ok("verify", self.out, "--deep", "--against", self.source)
         classes, expected = image_folder_samples(self.root)
         found = list(samples_of(self.out))
@@ -141,6 +142,7 @@ class OddNames(FaultCase):
         self.add(b"cats", b"evil\n\x1b[31m\xff.jpg", content=b"")
         done = self.refused("convert", self.source, self.out, "--to", "record", "--on-error", "fail")
         self.assertIn(r"cats/evil\n\x1b[31m\xff.jpg", done.err)
+        self.add(b"cats", b"good.jpg")
         done = self.convert(self.source, self.out, code=4)
         self.assertIn(r"cats/evil\n\x1b[31m\xff.jpg", done.out)
 

@@ -192,7 +192,7 @@ class DisksThatFail(FaultCase):
     def test_space_that_samples_may_not_need_is_not_asked_for(self):
         """Bad images are left out, at least 10 of them if need be: what remains may fit."""
         few = make_photos(self.folder / "few", 9, sides=(100, 100))
-        for path in few.rglob("*.png"):
+        for path in sorted(few.rglob("*.png"))[1:]:
             path.write_bytes(path.read_bytes()[:-20])
         with self.small_disk("64k") as disk:
             self.ok("convert", few, disk / "out", "--to", "record", code=4)

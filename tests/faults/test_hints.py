@@ -123,7 +123,6 @@ FOLLOWED = [
     ("convert photos {o} --to npy", "formats"),
     ("info fortran.npy", "convert fortran.npy {o} --to record"),
     ("info big.npy", "convert big.npy {o} --to record"),
-    ("info both.npz", "convert both.npz {o} --to npy"),
     ("info photos", "convert photos {o} --to record"),
     ("info photos", "formats"),
     ("convert loose {o} --to lmdb", "convert loose {o} --to lmdb --allow-empty"),

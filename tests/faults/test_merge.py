@@ -154,7 +154,7 @@ class Parts(FaultCase):
         shutil.rmtree(parts / "part-00001-of-00002")
         write(self.photos / "class-1/new.jpg", RGB_JPEG)
         self.parts_of([self.photos, ["--to", "record"]], 2, numbers=[1])
-        self.refused("merge", parts, self.out, says=["input samples is 33, not 32"])
+        self.refused("merge", parts, self.out, says=["its input has 33 samples, not 32"])
         shutil.rmtree(parts / "part-00001-of-00002")
         self.parts_of([self.photos, ["--to", "lmdb"]], 2, numbers=[1])
         self.refused("merge", parts, self.out, says=["its format is lmdb, not record"])

@@ -99,8 +99,10 @@ bool link_file(const std::string& from, const std::string& to) {
   if (uninterrupted(link) == 0) return true;
   const int error = errno;
   // EPERM: FAT and some FUSE file systems, and files of others where fs.protected_hardlinks is set.
-  if (error == EXDEV || error == EPERM || error == EMLINK || error == ENOTSUP || error == ENOSYS)
-    return false;
+  // No space: tmpfs counts a name as an inode.
+  for (const int refusal : {EXDEV, EPERM, EMLINK, ENOTSUP, ENOSYS, ENOSPC, EDQUOT}) {
+    if (error == refusal) return false;
+  }
   throw because_of_room(Error(Code::io, "cannot get a second name, '{}'", printable(to)), from,
                         error);
 }

@@ -37,7 +37,7 @@ struct HashedKey {
 enum Reading : std::uint8_t { kAsItIs, kUnescaped };
 
 // The hash of a key that a list names, and where.
-struct WantedKey {
+struct ChosenKey {
   Hash128 hash;
   std::uint64_t place = 0;
   std::uint8_t reading = kAsItIs;
@@ -186,7 +186,7 @@ class RowResolver {
           .at(list.name())
           .hint("list row numbers, from 0");
     }
-    SortedTable<WantedKey> wanted(scratch_, memory_);
+    SortedTable<ChosenKey> wanted(scratch_, memory_);
     list.for_each([&](std::uint64_t place, std::string_view text) {
       events_.stop_if_asked();
       for (const Reading reading : {kAsItIs, kUnescaped}) {
@@ -197,7 +197,7 @@ class RowResolver {
     wanted.finish();
     read_samples();
     SortedTable<FoundRow> found(scratch_, memory_);
-    while (const std::optional<WantedKey> key = wanted.next()) {
+    while (const std::optional<ChosenKey> key = wanted.next()) {
       events_.stop_if_asked();
       // Two places may name one key.
       if (!previous_ || previous_->hash != key->hash) take_samples_of(key->hash);
@@ -331,7 +331,7 @@ class RowResolver {
   std::optional<ListedRows> in_classes_;
   std::optional<NumberKey> number_key_;  // a key that is a number, but not that of its row
   std::vector<std::uint64_t> same_key_;
-  std::optional<WantedKey> previous_;
+  std::optional<ChosenKey> previous_;
 };
 
 }  // namespace

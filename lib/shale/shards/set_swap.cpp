@@ -239,7 +239,9 @@ void link_to_free_name(const SetPlace& place, const WorkFolder& work, const std:
   const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
   if (is_one_file(from, to)) return;  // linked before
   if (stands(to)) throw not_ours(to);
-  if (!link_file(from, to)) move_to_free_name(place, work, name);
+  if (link_file(from, to)) return;
+  (void)remove_file(join_path(work.path(), kWholeName));  // from now on it is not
+  move_to_free_name(place, work, name);
 }
 
 // Errors: Code::exists if a name that the new files need belongs to somebody else.

@@ -314,6 +314,7 @@ bool is_split_list(const std::string& path) {
 SplitDuplicates find_duplicates(const std::vector<ImagesOfSplit>& splits,
                                 const DuplicateSearch& search, const Events& events) {
   std::vector<Side> sides;
+  sides.reserve(splits.size());
   for (const ImagesOfSplit& split : splits)
     sides.push_back({.manifest = split.manifest, .shards = split.shards, .is_proved = false});
   return DuplicateFinder(std::move(sides), search, events).find_in_splits(splits);

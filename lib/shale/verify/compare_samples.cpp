@@ -26,7 +26,7 @@ namespace shale {
 namespace {
 
 constexpr std::size_t kMostListedElements = 4096;
-constexpr std::size_t kMostHeld = 1000;
+constexpr std::size_t kMostHeldFindings = 1000;
 constexpr std::size_t kHashBytes = 16;
 
 std::string measure_of(const Record& record, const Schema& schema) {
@@ -339,7 +339,7 @@ class SampleComparison {
   void hold(Finding finding, std::optional<std::size_t> absent_of_run = std::nullopt,
             std::uint64_t row = 0) {
     if (!absent_of_run) ++found_;
-    if (held_.size() < kMostHeld) held_.push_back({std::move(finding), absent_of_run, row});
+    if (held_.size() < kMostHeldFindings) held_.push_back({std::move(finding), absent_of_run, row});
   }
 
   // Instead of all that is held.
@@ -557,7 +557,7 @@ class SampleComparison {
   OpenShards open_;                                   // for what findings say
   RunsOfDataset runs_{manifest_};
   ComparedFacts facts_;
-  std::vector<Held> held_;   // at most kMostHeld
+  std::vector<Held> held_;   // at most kMostHeldFindings
   std::uint64_t found_ = 0;  // held or not, but for samples that are not in the source
   bool has_unknown_labels_ = false;
 };
