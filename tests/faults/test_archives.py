@@ -94,7 +94,7 @@ class Archives(ArchiveCase):
     def test_splits(self):
         self.make_splits()
         out = self.same_as_folder(tar_of_folder(self.archive, self.photos))
-        self.assertEqual(sorted(os.listdir(out)), ["test", "train", "val"])
+        self.assertEqual(sorted(os.listdir(out)), ["duplicates.csv", "test", "train", "val"])
         self.ok("verify", out, "--against", self.archive)
         self.flip_a_byte_of((self.photos / "val").glob("*/0*.png").__next__().read_bytes())
         self.assertIn("differs from the source", self.ok("verify", out, "--against", self.archive, code=3).err)
