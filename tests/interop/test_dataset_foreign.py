@@ -129,6 +129,9 @@ def test_maps_that_are_none_are_refused_by_name(tmp_path):
 @pytest.mark.parametrize("size", [0, 100, 4096, 20_000])
 def test_a_cut_file_is_refused(copied, size):
     os.truncate(copied.file, size)
+    if size == 0 and copied.file.suffix == ".tfrecord":  # so is a file of no records
+        assert list(Dataset(copied.file, **settings(copied))) == []
+        return
     with pytest.raises(errors.Error):
         list(Dataset(copied.file, **settings(copied)))
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 
 import h5py
@@ -136,7 +137,7 @@ def test_what_is_said_of_gaps_and_of_videos_that_are_left_out(tmp_path):
     for number in range(1, 12):
         Image.new("RGB", (8, 6)).save(tmp_path / f"in/A/v/frame_{number}.jpg")
     done = run_shale("convert", tmp_path / "in", tmp_path / "k.lmdb", "--group", "frames", "--layout", "coclr")
-    assert b"gap" not in done.stderr  # though frame_10 comes before frame_2
+    assert not re.search(rb"\bgap", done.stderr)  # though frame_10 comes before frame_2
     (tmp_path / "in/A/w").mkdir()
     done = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--group", "frames", "--allow-empty")
     assert b"left out 1 video without frames; the first: A/w" in done.stderr

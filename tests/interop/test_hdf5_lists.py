@@ -184,7 +184,7 @@ def test_other_text_files_are_what_they_were(text, folder):
     (folder / "other.txt").write_text(text)
     for words in (["info", "other.txt"], ["convert", "other.txt", "out", "--to", "npy"]):
         told = run_shale(*words, code=1, cwd=folder).stderr
-        expected = b"is neither a shale dataset" if words[0] == "info" else b"is empty" if not text else b"a single file is not supported yet"
+        expected = b"is neither a shale dataset" if words[0] == "info" else b"is empty" if not text else b"is not a file that shale reads as input"
         assert expected in told, told
 
 

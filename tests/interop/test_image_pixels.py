@@ -152,7 +152,7 @@ def by_shale(folder, out, files, *words):
     """The pixels of each file, through the program."""
     for name, content in files.items():
         write(folder, f"kind/{name}", content)
-    run_shale("convert", folder, out, "--to", "npy", "--encode", "raw", "--depth", "8", *words)
+    run_shale("convert", folder, out, "--to", "npy", "--encode", "raw", "--depth", "8", *words, code=(0, 4))  # 4: pictures of several pages
     rows = np.concatenate([np.load(path) for path in sorted(out.glob("*image.npy"))])
     assert len(rows) == len(files)
     return dict(zip(sorted(files), rows))

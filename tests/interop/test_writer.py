@@ -324,7 +324,7 @@ def test_objects_get_a_hint_how_to_encode_them(tmp_path, schema):
         ({}, "schema is missing"),
         ({"schema": {"x": "jpg"}}, "field 'x' of the schema is 'jpg'"),
         ({"schema": {"x": ("object", (2,))}}, "holds Python objects"),
-        ({"schema": PHOTO, "classes": ["a", "a"]}, "classes holds 'a' twice"),
+        ({"schema": PHOTO, "classes": ["a", "a"]}, "classes names 'a' twice"),
         ({"schema": {"x": "int"}, "classes": ["a"]}, "int field 'label'"),
         ({"schema": PHOTO, "to": "zip"}, "unknown format 'zip'"),
         ({"schema": PHOTO, "memory": "1MiB"}, "memory"),

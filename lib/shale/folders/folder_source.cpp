@@ -175,7 +175,8 @@ class FolderList final : public InputList {
     if (leaves_metadata_) info_.notes.emplace_back(kMetadataInArchive);
     for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
     if (metadata_) match_metadata();
-    if (info_.metadata != kMetadataWithLabels && folders_inside_.are_likely_classes())
+    if (!request_.files.groups_frames && info_.metadata != kMetadataWithLabels &&
+        folders_inside_.are_likely_classes())
       info_.notes.push_back(folders_inside_.note_for(request_.root));
     if (unknown_class_ && info_.metadata != kMetadataWithLabels) throw Error(*unknown_class_);
     if (pairs_) match_partners();

@@ -1,6 +1,7 @@
 #include "shale/ops/sample_list.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -62,7 +63,9 @@ struct SampleList::Impl {
   std::unique_ptr<ListedShard> shard;
   BatchReader reader{{}};
   AlignedBuffer arena;
-  std::vector<ListedSample> ahead;  // read when the dataset was opened
+  // What was read when the dataset was opened, or why it could not be.
+  std::vector<ListedSample> ahead;
+  std::exception_ptr fault;
 };
 
 // The number in the index of fixed rows is the one in the shard, which has no checksum of its own.
@@ -157,7 +160,12 @@ SampleList::SampleList(const DatasetRequest& request, std::uint64_t first, std::
         auto impl = std::make_unique<Impl>(request, events);
         impl->end = std::min(end, impl->dataset.manifest.digest.samples);
         impl->row = std::min(first, impl->end);
-        impl->ahead = impl->next();
+        try {
+          impl->ahead = impl->next();
+        } catch (const Error&) {
+          if (impl->standing.is_replaced()) throw;
+          impl->fault = std::current_exception();  // for who asks for samples
+        }
         return impl;
       })) {}
 
@@ -168,6 +176,7 @@ bool SampleList::has_labels() const { return impl_->label.has_value(); }
 const std::vector<std::string>& SampleList::notes() const { return impl_->dataset.notes; }
 
 std::vector<ListedSample> SampleList::next() try {
+  if (impl_->fault) std::rethrow_exception(impl_->fault);
   if (!impl_->ahead.empty()) return std::exchange(impl_->ahead, {});
   return impl_->next();
 } catch (const Error&) {

@@ -49,6 +49,7 @@ SourceVerdict verdict_of(const ComparedFacts& facts) {
 
 std::string list_of_fields(const std::vector<std::string>& fields) {
   std::vector<std::string> names;
+  names.reserve(fields.size());
   for (const std::string& name : fields) names.push_back(fmt::format("'{}'", printable(name)));
   return fmt::format("{} {}", names.size() == 1 ? "field" : "fields", fmt::join(names, ", "));
 }

@@ -101,7 +101,8 @@ TEST_CASE("block order: a batch of a sorted set holds as many classes as a unifo
   constexpr std::uint64_t kSize = 55'000, kBatch = 256;
   constexpr std::pair<std::uint64_t, std::uint64_t> kRuns[] = {
       {16, 304}, {1, 152}, {2, 406}, {10, 443}};
-  for (const auto& [block, lanes] : kRuns) {
+  for (const auto& run : kRuns) {
+    const std::uint64_t block = run.first, lanes = run.second;
     const std::vector<DrawnSample> order = all_of(BlockOrder(kSize, block, lanes, epoch_key(0, 0)));
     for (const std::uint64_t begin : {std::uint64_t{0}, kSize / 2, kSize - kBatch}) {
       std::set<std::uint64_t> classes;

@@ -110,10 +110,10 @@ TEST_CASE("set swap: killed or failing at any step, it is finished by the next r
   prepare(dir / "undisturbed");
   finish(dir / "undisturbed");
   const Content expected = content_of(dir / "undisturbed");
-  for (const auto& [kind, without_links] :
-       {std::pair(Fault::kill, false), std::pair(Fault::error, false), std::pair(Fault::kill, true),
-        std::pair(Fault::error, true)}) {
-    has_no_links = without_links;
+  for (const auto& faults : {std::pair(Fault::kill, false), std::pair(Fault::error, false),
+                             std::pair(Fault::kill, true), std::pair(Fault::error, true)}) {
+    const Fault kind = faults.first;
+    has_no_links = faults.second;
     int step = 0;
     for (bool was_stopped = true; was_stopped; ++step) {
       CAPTURE(step);
