@@ -134,6 +134,8 @@ class ColumnFinder {
       if (fault.empty()) continue;
       // What no field can hold 'shale convert' refuses, too.
       if (dataset->type == Hdf5Type::other) check_hdf5_elements(columns_.description, *dataset);
+      if (dataset->type == Hdf5Type::number && dataset->storage == Hdf5Storage::chunked)
+        (void)hdf5_field_of(*dataset);
       throw cannot_locate_error(*dataset, fault);
     }
     pair_offsets();
