@@ -70,11 +70,6 @@ std::string appended_text(const ConvertOutput& output, std::string_view verb,
                      payload_text(manifest), classes_text(manifest));
 }
 
-std::string listed_in(const Manifest& manifest, std::string_view name) {
-  const std::string lists = lists_text(manifest, name);
-  return lists.empty() ? "" : fmt::format(" (listed in {})", lists);
-}
-
 std::string changed_text(const Manifest& manifest) {
   if (manifest.transform.empty()) return "";
   std::string text = fmt::format("  image work: {}\n", image_work_text(manifest));
@@ -180,10 +175,13 @@ std::string body_text(const ConvertPlan& plan, const std::string& path) {
   if (plan.complete) return body_text(*plan.complete, path);
   const Manifest& manifest = plan.manifest;
   const std::string_view verb = "would write", about = "about ";
+  // Members of an archive may be compressed.
+  const std::string_view size = !manifest.layout.rows.has_strides() ? about
+                                : manifest.format == "npz"          ? "at most "
+                                                                    : "";
   const std::string text =
       plan.appended        ? appended_text(plan, "would append", "would hold", printable(path))
-      : plan.is_of_files() ? file_text(plan, verb, manifest.layout.rows.has_strides() ? "" : about,
-                                       "to " + printable(path))
+      : plan.is_of_files() ? file_text(plan, verb, size, "to " + printable(path))
       : plan.measured      ? estimate_text(plan)
                            : shards_text(plan, verb, about);
   return text + changed_text(manifest) + ignored_text(manifest) + left_out_line(manifest) +

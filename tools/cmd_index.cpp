@@ -6,7 +6,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/datasets/file_list.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/rebuild_index.hpp"
@@ -73,7 +73,7 @@ void refuse_equal_names(const std::vector<std::string>& files) {
 int rebuild(const CommandLine& line, Console& console) {
   const std::string& path = line.words()[0];
   if (holds_dataset(path)) {
-    refuse_file_options(path, kOwnDataset, line.text_or_none("index-dir"), dialect_option(line));
+    refuse_file_options(path, kOwnDataset, line.text_or_none("index-dir"), parsing_option(line));
     if (line.flag("crc")) throw for_files_only("--crc", path, kOwnDataset);
   }
   const RebuildReport report = rebuild_index(path, console.events());
@@ -84,14 +84,14 @@ int rebuild(const CommandLine& line, Console& console) {
 int index_files(const CommandLine& line, Console& console) {
   std::vector<std::string> files;
   for (const std::string& word : line.words()) {
-    const std::optional<std::string> file = file_of_path(word);
-    if (!file) {
+    const auto listed = files_of_set(word);
+    const std::optional<std::string> file = listed ? std::nullopt : file_of_path(word);
+    if (!listed && !file) {
       throw Error(Code::not_found, "is neither a file nor the directory of an LMDB database")
           .at(word)
           .hint("several arguments must be files of other tools; a shale dataset is indexed alone");
     }
-    const auto listed = files_of_list(*file);
-    if (!listed) {
+    if (file) {
       files.push_back(*file);
       continue;
     }
@@ -107,7 +107,7 @@ int index_files(const CommandLine& line, Console& console) {
   for (const std::string& file : files) {
     const IndexedFile indexed = index_file({.file = file,
                                             .index_folder = folder,
-                                            .dialect = dialect_option(line),
+                                            .parsing = parsing_option(line),
                                             .with_checksums = line.flag("crc"),
                                             .generator = std::string(kGenerator),
                                             .memory_bytes = line.memory().value},
@@ -126,7 +126,8 @@ int index_files(const CommandLine& line, Console& console) {
 
 int run_index(const CommandLine& line, Console& console) {
   line.require_words_at_least(1);
-  const bool is_dataset = line.words().size() == 1 && !file_of_path(line.words()[0]);
+  const bool is_dataset =
+      line.words().size() == 1 && !file_of_path(line.words()[0]) && !files_of_set(line.words()[0]);
   return is_dataset ? rebuild(line, console) : index_files(line, console);
 }
 

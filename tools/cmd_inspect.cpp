@@ -9,6 +9,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/transform.hpp"
@@ -55,7 +56,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
     const std::string lists = lists_text(manifest, list_name);
     return is_set ? fmt::format(" ({})", lists.empty() ? list_name : lists) : std::string();
   };
-  const bool is_list = manifest.source.kind == kFileListKind;
+  const bool is_set_of_files = manifest.source.kind == kFileListKind;
   const std::string_view without =
       manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
   std::string text =
@@ -65,9 +66,11 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
                                                    : "a finished",
                            manifest.format, manifest.generator)
              : fmt::format("{}: {}, {}\n", printable(name),
-                           is_ours   ? fmt::format("one {} file of shale", manifest.format)
-                           : is_list ? fmt::format("a list of {} files", manifest.format)
-                                     : "a file of another tool",
+                           is_ours ? fmt::format("one {} file of shale", manifest.format)
+                           : is_set_of_files
+                               ? fmt::format("a set of {} {} files",
+                                             format_count(manifest.shard_count), manifest.format)
+                               : "a file of another tool",
                            info.is_indexed ? "indexed by " + manifest.generator : without);
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
@@ -111,7 +114,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   } else {
     add("content", fmt::format("unknown: the payload was not read ('{}' reads it)",
                                index_command(request.path, request.index_folder,
-                                             manifest.layout.dialect, true)));
+                                             parsing_of(manifest.layout), true)));
   }
   for (const std::string& note : info.notes) add("note", note);
   if (info.bad_file_count > 0) {
@@ -124,7 +127,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
 }
 
 void write_bytes(const AnyBytes& bytes, const Field& field) {
-  if (::isatty(STDOUT_FILENO) != 0 && field.kind != Kind::text) {
+  if (::isatty(STDOUT_FILENO) != 0 && field.kind != Kind::text && !field.holds_text()) {
     throw Error(Code::usage, "refusing to write {} bytes of field '{}' to a terminal", bytes.size(),
                 field.name)
         .hint(
@@ -147,7 +150,7 @@ void write_element(const FoundSample& found, std::size_t field, std::uint64_t nu
   write_bytes(element_of(list, number), described);
 }
 
-// The bytes of a field as they are; a number as a line of text.
+// The bytes of a field as they are; a number, and each string of a list, as a line of text.
 void write_field(const FoundSample& found, std::size_t field) {
   const Value& value = found.sample.values[field];
   if (std::holds_alternative<Bytes>(value) || std::holds_alternative<Unread>(value)) {
@@ -157,12 +160,15 @@ void write_field(const FoundSample& found, std::size_t field) {
   } else if (const auto* real = std::get_if<double>(&value)) {
     print(fmt::format("{}\n", *real));
   } else if (is_list(value)) {
-    for (std::uint64_t i = 0; i < count_elements(value); ++i)
-      write_bytes(element_of(value, i), found.schema.fields[field]);
+    const Field& list = found.schema.fields[field];
+    for (std::uint64_t i = 0; i < count_elements(value); ++i) {
+      write_bytes(element_of(value, i), list);
+      if (list.holds_text()) print("\n");
+    }
   } else {
-    throw Error(Code::not_found, "field '{}' is missing in sample '{}'",
-                printable(found.schema.fields[field].name), printable(found.sample.key))
-        .hint("--json lists its fields");
+    throw Error(Code::not_found, "sample '{}' lacks field '{}'", printable(found.sample.key),
+                printable(found.schema.fields[field].name))
+        .hint("--json lists the fields that it has");
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/ops/merge.hpp"
 
 #include "tools/command.hpp"
@@ -11,6 +12,35 @@
 namespace shale::tools {
 namespace {
 
+std::string merged_text(std::string_view verb, const MergeReport& report,
+                        const MergeRequest& request) {
+  const Manifest& manifest = report.manifest;
+  return fmt::format("{} {} into {}: {} in {} of {} ({})\n", verb,
+                     format_counted(report.parts, "part", "parts"), printable(request.output),
+                     format_counted(manifest.digest.samples, "sample", "samples"),
+                     format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
+                     payload_text(manifest));
+}
+
+// What of the input is not in the result.
+std::string missing_text(const Manifest& manifest) {
+  std::string text;
+  if (manifest.skipped > 0)
+    text += fmt::format("  skipped when the parts were written: {}{}\n",
+                        format_counted(manifest.skipped, "sample", "samples"),
+                        listed_in(manifest, kSkippedName));
+  if (manifest.left_out.count() > 0)
+    text += fmt::format("  left out: {}\n", left_out_text(manifest.left_out));
+  return text;
+}
+
+std::string plan_text(const MergeReport& plan, const MergeRequest& request) {
+  if (plan.was_complete)
+    return fmt::format("{} is already complete: nothing would be merged\n",
+                       printable(request.output));
+  return merged_text("would merge", plan, request) + missing_text(plan.manifest);
+}
+
 std::string report_text(const MergeReport& report, const MergeRequest& request) {
   const Manifest& manifest = report.manifest;
   const std::string output = printable(request.output);
@@ -18,11 +48,7 @@ std::string report_text(const MergeReport& report, const MergeRequest& request) 
   if (report.was_complete) {
     text = fmt::format("{} is already complete: nothing was merged\n", output);
   } else {
-    text = fmt::format("merged {} into {}: {} in {} of {} ({})\n",
-                       format_counted(report.parts, "part", "parts"), output,
-                       format_counted(manifest.digest.samples, "sample", "samples"),
-                       format_counted(manifest.shard_count, "shard", "shards"), manifest.format,
-                       payload_text(manifest));
+    text = merged_text("merged", report, request) + missing_text(manifest);
     text += fmt::format("  files: {} linked{}\n", format_count(report.linked_files),
                         report.copied_files == 0
                             ? ""
@@ -43,10 +69,18 @@ int run_merge(const CommandLine& line, Console& console) {
   const std::vector<std::string>& words = line.words();
   const MergeRequest request{.parts = {words.begin(), words.end() - 1},
                              .output = words.back(),
-                             .moves = line.flag("move")};
+                             .moves = line.flag("move"),
+                             .proves = line.flag("verify")};
+  if (line.flag("dry-run")) {
+    const MergeReport plan = plan_merge(request, console.events());
+    console.report(merge_facts(plan, request, true), plan_text(plan, request));
+    return kDone;
+  }
   const MergeReport report = merge(request, console.events());
-  console.report(merge_facts(report, request), report_text(report, request));
-  return kDone;
+  console.report(merge_facts(report, request, false), report_text(report, request));
+  const Manifest& manifest = report.manifest;
+  const bool lacks_any = manifest.skipped > 0 || manifest.left_out.count() > 0;
+  return lacks_any && !report.was_complete ? kSomeSkipped : kDone;
 }
 
 }  // namespace shale::tools

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -15,7 +17,7 @@
 namespace shale::tools {
 namespace {
 
-constexpr std::size_t kToldFiles = 1000;
+constexpr std::size_t kToldFiles = 1000, kToldStrays = 10;
 
 std::string outcome_of(const RepairedFile& file, const RepairRequest& request) {
   std::string from = request.from == "-" ? "stdin" : printable(request.from);
@@ -42,6 +44,12 @@ std::string damage_text(const RepairPlan& plan, const RepairRequest& request) {
   }
   if (plan.files.size() > kToldFiles)
     text += fmt::format("and {} more\n", format_count(plan.files.size() - kToldFiles));
+  for (std::size_t i = 0; i < std::min(plan.strays.size(), kToldStrays); ++i)
+    text += fmt::format("{}: not part of the dataset: left alone\n", printable(plan.strays[i]));
+  if (plan.stray_count > kToldStrays) {
+    text += fmt::format("{} more are not part of the dataset: left alone\n",
+                        format_counted(plan.stray_count - kToldStrays, "file", "files"));
+  }
   text += fmt::format("{}: {} checked, ", printable(request.dataset),
                       format_counted(plan.checked, "file", "files"));
   return plan.files.empty() ? text + "all as the manifest says\n" : text;
@@ -71,6 +79,18 @@ void add_split(Report& whole, const std::string& split, const Report& one) {
     file.file.name = join_path(split, file.file.name);
     whole.files.push_back(std::move(file));
   }
+  whole.stray_count += one.stray_count;
+  for (const std::string& name : one.strays) whole.strays.push_back(join_path(split, name));
+}
+
+// One split of several, where the source may be that of all.
+RepairRequest request_of_one(const RepairRequest& request, const Events& events) {
+  RepairRequest one = request;
+  if (!request.more_from.empty() || !request.split.is_empty()) return one;
+  const std::vector<std::string> sources = source_of_split(request.from, request.dataset, events);
+  one.from = sources.front();
+  one.more_from.assign(sources.begin() + 1, sources.end());
+  return one;
 }
 
 // Where the request is for a dataset per split, each is repaired from its own source.
@@ -78,11 +98,13 @@ template <class Report>
 Report of_all(const RepairRequest& request, const Events& events,
               Report (*work)(const RepairRequest& request, const Events& events)) {
   const std::vector<std::string> splits = splits_in(request.dataset);
-  if (splits.empty()) return work(request, events);
+  if (splits.empty()) return work(request_of_one(request, events), events);
   std::vector<std::string> sources = {request.from};
   sources.insert(sources.end(), request.more_from.begin(), request.more_from.end());
+  // What was divided has no splits of its own, whatever its folders are called.
+  const bool is_of_all = !request.split.is_empty() && splits_in(request.from).empty();
   const std::vector<std::vector<std::string>> of_splits =
-      sources_of_splits(sources, splits, events);
+      is_of_all ? std::vector(splits.size(), sources) : sources_of_splits(sources, splits, events);
   Report whole;
   for (std::size_t split = 0; split < splits.size(); ++split) {
     RepairRequest one = request;
@@ -108,11 +130,17 @@ int run_repair(const CommandLine& line, Console& console) {
                         .more_from = {sources.begin() + 1, sources.end()},
                         .labels_file = line.text_or_none("labels"),
                         .choice = choice_of(line),
+                        .split = parse_split(line.texts("split")),
+                        .split_seed = line.count("seed"),
                         .generator = std::string(kGenerator),
                         .jobs = static_cast<unsigned>(line.jobs().value),
                         .memory_bytes = line.memory().value,
                         .io = io_option(line)};
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
+  if (request.split_seed && request.split.is_empty()) {
+    throw Error(Code::usage, "--seed has no effect without --split")
+        .hint("the seed of a shuffle is in the manifest: leave it out");
+  }
   if (line.flag("dry-run")) {
     const RepairPlan plan = of_all<RepairPlan>(request, console.events(), shale::plan);
     console.report(repair_facts(plan), report_text(plan, request));

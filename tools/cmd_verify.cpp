@@ -7,7 +7,12 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/folders/folder_request.hpp"
+#include "shale/labels/sample_choice.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/ops/make_shards_again.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/split_folders.hpp"
 #include "shale/verify/verify.hpp"
@@ -33,8 +38,13 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   request.against = line.texts("against");
   request.labels_file = line.text_or_none("labels");
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
-  if (!request.labels_file.empty() && request.against.empty()) {
-    throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
+  refuse_idle_labels(request);
+  request.join = join_option(line);
+  const bool names_join = line.has("on") || line.has("partners");
+  if (names_join && request.against.size() < 2) {
+    throw Error(Code::usage, "{} is for a source that is joined from several inputs",
+                line.has("on") ? "--on" : "--partners")
+        .hint("pass them all, as in --against lq=lq.lmdb --against gt=gt.lmdb");
   }
   request.index_folder = line.text_or_none("index-dir");
   request.is_strict = line.flag("strict");
@@ -83,9 +93,13 @@ std::string opinion_of(const VerifyReport& report) {
                      format_counted(opinion.shards, "shard", "shards"));
 }
 
+bool is_proved(const VerifyReport& report, const VerifyRequest& request) {
+  return report.proves_payload && request.depth != VerifyDepth::quick;
+}
+
 // Where only the comparison found something: which of the two is to blame, if that is known.
 std::string hint_of_comparison(const VerifyReport& report, const VerifyRequest& request) {
-  const bool is_intact = report.proves_payload && request.depth != VerifyDepth::quick;
+  const bool is_intact = is_proved(report, request);
   const std::string dataset = is_intact ? "the dataset itself is intact, but " : "";
   switch (report.comparison.verdict) {
     case SourceVerdict::another_source:
@@ -96,14 +110,45 @@ std::string hint_of_comparison(const VerifyReport& report, const VerifyRequest& 
              "them with 'shale convert --append'";
     case SourceVerdict::other_keys:
       return dataset +
-             "none of its keys is in this source: pass the folder, or the archive, that "
-             "it was made from";
+             "none of its keys is in this source: pass the folder, the archive or the list of "
+             "files (--against -) that it was made from";
     default:
       return is_intact ? "the dataset itself is intact: the source has changed since, or it was "
                          "made from another one"
                        : "the dataset or the source has changed: the payload of the dataset was "
                          "not verified, so it is not known which";
   }
+}
+
+// The command that replaces what is damaged, as far as the manifest tells it.
+std::string hint_of_repair(const std::string& dataset) {
+  const std::string command = fmt::format("'shale repair {} --from", printable(dataset));
+  std::string from_copy = command + " COPY' replaces these files, from a copy of the dataset";
+  Manifest manifest;
+  try {
+    manifest = read_manifest(DatasetPaths(dataset));
+  } catch (const Error&) {  // it is what is damaged
+    return from_copy;
+  }
+  if (manifest.runs.empty() && why_only_a_copy(manifest)) return from_copy;
+  bool is_chosen = has_chosen_samples(manifest);
+  bool is_flat = manifest.source.kind == kFlatFolder;
+  for (const ManifestRun& run : manifest.runs) {
+    is_chosen = is_chosen || std::ranges::any_of(run.options, [](const auto& option) {
+                  return option.first == kChosenSamples;
+                });
+    is_flat = is_flat || run.source.kind == kFlatFolder;
+  }
+  std::string options = is_flat ? "--labels" : "";
+  if (is_chosen) {
+    options += options.empty() ? "" : " and the ";
+    options += "--split (with its --seed), --select, --exclude or --classes";
+  }
+  if (!options.empty()) options = ", with the " + options + " that it was converted with";
+  return command + " SOURCE' replaces these files, from a copy of the dataset, or from " +
+         (manifest.runs.empty() ? "what it was made from"
+                                : "each of its inputs, one after the other") +
+         options;
 }
 
 // What to do about the findings: it depends on which files they are in.
@@ -123,16 +168,21 @@ std::string hint_for(const VerifyReport& report, const VerifyRequest& request) {
            "convert it again";
   }
   if (!report.is_compared && report.findings == 1) {
-    return "the dataset itself is intact, but the source is damaged, so they were not compared "
-           "to the end";
+    const std::string& source = request.against.front();
+    const std::string intact =
+        is_proved(report, request) ? "the dataset itself is intact, but " : "";
+    return intact + (holds_dataset(source)
+                         ? fmt::format("the source is damaged: 'shale verify {}' lists what",
+                                       printable(source))
+                         : "the source is damaged, so they were not compared to the end");
   }
   if (report.findings == report.comparison.findings) return hint_of_comparison(report, request);
   if (request.is_strict && report.findings == report.stray_count)
     return "move these files away: they are not part of the dataset, which is intact";
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
-    return "'shale index' rebuilds indexes and block lists";
+    return fmt::format("'shale index {}' rebuilds indexes and block lists", printable(dataset));
   if (holds_dataset(dataset)) {
-    return "'shale repair' replaces these files, from a copy of the dataset or from its source";
+    return hint_of_repair(dataset);
   }
   return "copy these files again from an intact copy, or convert the source again with --overwrite";
 }
@@ -231,9 +281,12 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
 }  // namespace
 
 int run_verify(const CommandLine& line, Console& console) {
-  const VerifyRequest request = verify_request_of(line);
+  VerifyRequest request = verify_request_of(line);
   if (const std::vector<std::string> splits = splits_in(request.dataset); !splits.empty())
     return verify_splits(request, splits, console);
+  // One split of several, where the source may be that of all.
+  if (request.against.size() == 1)
+    request.against = source_of_split(request.against.front(), request.dataset, console.events());
   const Verified verified = verify_one(request, console);
   if (console.is_json()) console.report(verify_facts(verified.report), "");
   return verified.code;

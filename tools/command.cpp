@@ -89,14 +89,14 @@ constexpr Command kCommands[] = {
      .operands = kInputs,
      .run = run_resample},
     {.name = "parts",
-     .usage = "shale parts DIR|PART... [--missing]",
+     .usage = "shale parts DIR|PART... [--missing] [--verify]",
      .summary = "tell which parts of a run are missing, unfinished or damaged",
      .examples = "shale parts out\n"
                  "sbatch --array=$(shale parts out --missing) convert.sbatch",
      .operands = "DIR",
      .run = run_parts},
     {.name = "merge",
-     .usage = "shale merge DIR|PART... OUTPUT [--move]",
+     .usage = "shale merge DIR|PART... OUTPUT [--move] [--verify] [--dry-run]",
      .summary = "join the parts of a run into one dataset without copying them",
      .examples = "shale merge out/parts out/train\n"
                  "shale merge node1/part-* node2/part-* train",

@@ -13,6 +13,7 @@
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/io/machine_limits.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/sources/input_request.hpp"
 
 #include "tools/console.hpp"
 #include "tools/option_table.hpp"
@@ -118,7 +119,10 @@ void read_label_columns(const CommandLine& line, const std::string& labels, std:
 /// --io, or SHALE_IO. Errors: Code::usage.
 [[nodiscard]] IoMode io_option(const CommandLine& line);
 /// --parse. Nullopt: it was not given. Errors: Code::usage for a word that it does not take.
-[[nodiscard]] std::optional<Dialect> dialect_option(const CommandLine& line);
+[[nodiscard]] Parsing parsing_option(const CommandLine& line);
+
+/// --on and --partners. Errors: Code::usage for a word that one of them does not take.
+[[nodiscard]] JoinRequest join_option(const CommandLine& line);
 
 int run_convert(const CommandLine& line, Console& console);
 int run_verify(const CommandLine& line, Console& console);

@@ -4,11 +4,11 @@
 
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/requests/combinations.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -33,10 +33,7 @@ std::string checked_choice(const std::string& word, std::string_view value_name,
                            std::string_view what) {
   std::vector<std::string> choices;
   for (const std::string_view choice : choices_in(value_name)) choices.emplace_back(choice);
-  if (std::find(choices.begin(), choices.end(), word) != choices.end()) return word;
-  throw Error(Code::usage, "{} '{}' is not {}{}", what, printable(word),
-              choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))
-      .hint(did_you_mean(word, choices));
+  return checked_word(word, choices, what);
 }
 
 // "$UNSET" in a script must not count as an option that was not given, or as the current folder.
@@ -234,20 +231,16 @@ std::string CommandLine::operand_choice() const {
 
 void read_label_columns(const CommandLine& line, const std::string& labels, std::string& label,
                         std::string& key) {
-  for (const char* option : {"label-column", "key-column"}) {
-    if (labels.empty() && line.has(option))
-      throw Error(Code::usage, "--{} needs --labels, the file that has the column", option)
-          .hint("leave it out, or pass --labels FILE");
-  }
-  if (line.has("label-column")) label = line.text("label-column");
-  if (line.has("key-column")) key = line.text("key-column");
+  label = line.text_or_none("label-column");
+  key = line.text_or_none("key-column");
+  refuse_idle_columns({.path = labels, .label_column = label, .key_column = key});
 }
 
 DatasetRequest dataset_request(const CommandLine& line) {
   DatasetRequest request;
   request.path = line.words()[0];
   request.index_folder = line.text_or_none("index-dir");
-  request.dialect = dialect_option(line);
+  request.parsing = parsing_option(line);
   request.generator = kGenerator;
   return request;
 }
@@ -258,9 +251,19 @@ IoMode io_option(const CommandLine& line) {
   return mode == "buffered" ? IoMode::buffered : IoMode::automatic;
 }
 
-std::optional<Dialect> dialect_option(const CommandLine& line) {
-  if (!line.has("parse")) return std::nullopt;
-  return wanted_dialect(line.choice("parse"));
+Parsing parsing_option(const CommandLine& line) {
+  const std::string parse = line.text_or_none("parse");
+  const bool is_pattern = parse.find('=') != std::string::npos;
+  return wanted_parsing(parse.empty() || is_pattern ? parse : line.choice("parse"),
+                        line.text_or_none("database"));
+}
+
+JoinRequest join_option(const CommandLine& line) {
+  JoinRequest join;
+  if (line.has("on")) join.on = line.choice("on") == "key" ? JoinOn::key : JoinOn::row;
+  if (line.has("partners"))
+    join.partners = line.choice("partners") == "any" ? Partners::any : Partners::all;
+  return join;
 }
 
 Console::Mode CommandLine::progress_mode() const {

@@ -35,14 +35,24 @@ std::string_view name_of(Code code) {
   return kNames[static_cast<std::size_t>(code)];
 }
 
+// A free side is null.
+Json shape_facts(std::span<const std::uint64_t> shape) {
+  Json json = Json::array();
+  for (const std::uint64_t side : shape) json.push_back(side == kFreeSide ? Json() : Json(side));
+  return json;
+}
+
 Json schema_facts(const Manifest& manifest) {
   Json fields = Json::array();
   for (const Field& field : manifest.schema.fields) {
     Json json = {{"name", field.name}, {"kind", shale::name_of(field.kind)}};
     if (const std::optional<DType> dtype = stored_dtype_of(field, manifest.layout.rows)) {
       json["dtype"] = dtype->descr();
-      json["shape"] = field.shape;
+      json["shape"] = shape_facts(field.shape);
     }
+    if (field.elements != Kind::bytes) json["elements"] = shale::name_of(field.elements);
+    if (field.is_json) json["format"] = "json";
+    if (field.is_optional) json["optional"] = true;
     fields.push_back(std::move(json));
   }
   return fields;
@@ -243,6 +253,11 @@ std::string lists_text(const Manifest& manifest, std::string_view name) {
   return fmt::format("{}*{}", name.substr(0, stem), name.substr(stem));
 }
 
+std::string listed_in(const Manifest& manifest, std::string_view name) {
+  const std::string lists = lists_text(manifest, name);
+  return lists.empty() ? "" : fmt::format(" (listed in {})", lists);
+}
+
 std::string counts_text(const NamedCounts& counts) {
   std::string text;
   for (const auto& [name, count] : counts) {
@@ -305,10 +320,13 @@ Json verify_facts(const VerifyReport& report) {
   }
   const SourceComparison& comparison = report.comparison;
   if (comparison.verdict != SourceVerdict::none) {
-    json["comparison"] = {
-        {"verdict", name_of(comparison.verdict)},      {"same", comparison.same},
-        {"different", comparison.different},           {"not_in_source", comparison.not_in_source},
-        {"not_in_dataset", comparison.not_in_dataset}, {"findings", comparison.findings}};
+    json["comparison"] = {{"verdict", name_of(comparison.verdict)},
+                          {"same", comparison.same},
+                          {"different", comparison.different},
+                          {"not_in_source", comparison.not_in_source},
+                          {"not_in_dataset", comparison.not_in_dataset},
+                          {"skipped", comparison.skipped},
+                          {"findings", comparison.findings}};
   }
   json["first_findings"] = Json::array();
   for (const Finding& finding : report.first_findings)
@@ -364,6 +382,20 @@ Json formats_facts() {
   return {{"formats", formats}};
 }
 
+namespace {
+
+Json texts_of(const Value& list) {
+  Json texts = Json::array();
+  for (std::uint64_t i = 0; i < count_elements(list); ++i) {
+    std::string text;
+    element_of(list, i).for_each_piece([&](Bytes piece) { text += as_text(piece); });
+    texts.push_back(printable(text));
+  }
+  return texts;
+}
+
+}  // namespace
+
 Json sample_facts(const FoundSample& found) {
   Json json;
   json["row"] = found.row;
@@ -371,27 +403,32 @@ Json sample_facts(const FoundSample& found) {
   json["shard_row"] = found.shard_row;
   json["key"] = printable(found.sample.key);
   json["fields"] = Json::object();
+  ShapeWalk shapes(found.place.sides);
   for (std::size_t i = 0; i < found.schema.fields.size(); ++i) {
     const Field& field = found.schema.fields[i];
     const IndexCell& cell = found.place.cells[i];
+    const auto shape = shapes.next(field);
     Json value = {{"kind", shale::name_of(field.kind)}};
-    if (field.kind == Kind::integer) {
+    if (is_absent(cell, field)) {
+      value["missing"] = true;
+    } else if (field.kind == Kind::integer) {
       value["value"] = cell.integer;
-      const bool is_class = field.name == "label" && cell.integer >= 0 &&
+      const bool is_class = i == found.label && cell.integer >= 0 &&
                             static_cast<std::uint64_t>(cell.integer) < found.classes.size();
       if (is_class)
         value["class"] = printable(found.classes[static_cast<std::size_t>(cell.integer)]);
     } else if (field.kind == Kind::real) {
       value["value"] = cell.real;
-    } else if (cell.place.offset == kMissing) {
-      value["missing"] = true;
     } else {
       value["offset"] = cell.place.offset;
       value["length"] = cell.place.length;
       if (found.has_crc32c) value["crc32c"] = fmt::format("{:08x}", cell.place.crc32c);
       if (field.kind == Kind::list) value["count"] = cell.place.count;
+      if (field.is_ragged()) value["shape"] = shape_facts(shape);
       if (field.kind == Kind::text)
         value["value"] = printable(as_text(std::get<Bytes>(found.sample.values[i])));
+      if (field.kind == Kind::list && field.holds_text())
+        value["values"] = texts_of(found.sample.values[i]);
     }
     json["fields"][field.name] = std::move(value);
   }
@@ -414,12 +451,13 @@ Json parts_facts(const PartsReport& report) {
   return json;
 }
 
-Json merge_facts(const MergeReport& report, const MergeRequest& request) {
+Json merge_facts(const MergeReport& report, const MergeRequest& request, bool is_plan) {
   Json json = manifest_facts(report.manifest);
   json["output"] = printable(request.output);
   json["parts"] = report.parts;
+  json["dry_run"] = is_plan;
   json["was_complete"] = report.was_complete;
-  json["moved"] = request.moves;
+  json["moved"] = request.moves && !is_plan;
   json["linked_files"] = report.linked_files;
   json["copied_files"] = report.copied_files;
   json["copied_bytes"] = report.copied_bytes;
@@ -458,6 +496,7 @@ Json damage_facts(const RepairPlan& plan, std::uint64_t repaired, bool is_plan) 
     put_text(entry, "obstacle", file.obstacle);
     json["files"].push_back(std::move(entry));
   }
+  for (const std::string& name : plan.strays) json["strays"].push_back(printable(name));
   return json;
 }
 

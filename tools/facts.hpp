@@ -42,7 +42,8 @@ inline constexpr std::string_view kAfterPlan = "the same command without --dry-r
 /// What `shale index` says of a file of another tool.
 [[nodiscard]] Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths);
 [[nodiscard]] Json parts_facts(const PartsReport& report);
-[[nodiscard]] Json merge_facts(const MergeReport& report, const MergeRequest& request);
+[[nodiscard]] Json merge_facts(const MergeReport& report, const MergeRequest& request,
+                               bool is_plan);
 [[nodiscard]] Json rebuild_facts(const RebuildReport& report);
 [[nodiscard]] Json repair_facts(const RepairReport& report);
 [[nodiscard]] Json repair_facts(const RepairPlan& plan);
@@ -52,6 +53,8 @@ inline constexpr std::string_view kAfterPlan = "the same command without --dry-r
 /// "skipped.csv", where the set has that list; "skipped*.csv" where runs that were appended have
 /// lists of their own; else nothing.
 [[nodiscard]] std::string lists_text(const Manifest& manifest, std::string_view name);
+/// " (listed in skipped.csv)"; nothing where there is none.
+[[nodiscard]] std::string listed_in(const Manifest& manifest, std::string_view name);
 /// "1,200 jpeg, 3 png".
 [[nodiscard]] std::string counts_text(const NamedCounts& counts);
 /// "shorter side 192 to 767 pixels, longer side 256 to 1023": by the bounds of the histogram.

@@ -23,12 +23,13 @@ constexpr Option kOptions[] = {
      "format of the shards (see 'shale formats'); of one file its suffix says it"},
     {"convert resample", "shard-size", "SIZE", "1GiB", "maximum size of each file of a shard"},
     {"convert resample", "shard-samples", "N", "", "maximum number of samples per shard"},
-    {"convert resample", "fields", "A,B", "",
-     "(datasets and arrays only) write only these fields, in this order"},
+    {"convert resample", "fields", "A,B", "", "write only these fields, in this order"},
+    {"convert", "drop", "A,B", "", "leave out these fields"},
+    {"convert", "rename", "OLD:NEW,...", "", "give fields other names: image:images,label:labels"},
     {"convert resample", "io", "auto|direct|buffered", "auto",
      "bypass the page cache, or write through it"},
     {"convert resample", "overwrite", "", "", "replace existing outputs"},
-    {"convert resample", "dry-run", "", "", "print what would be written; write nothing"},
+    {"convert resample merge", "dry-run", "", "", "print what would be written; write nothing"},
 
     // ---- what is compared, and what is repaired from
     {"verify", "quick", "", "",
@@ -77,6 +78,9 @@ constexpr Option kOptions[] = {
      "write a dataset per list, OUTPUT/NAME: train=0.9,val=0.1, a share of each class, or the "
      "samples that files name, train=FILE,val=FILE; with a layout of a file per list, those lists",
      kRepeated},
+    {"repair", "split", "NAME=SHARE,...|FILE", "",
+     "the --split that the dataset was converted with", kRepeated},
+    {"repair", "seed", "N", "", "the --seed of that --split, if it had one"},
     {"convert", "shuffle", "", "", "write the samples in a shuffled order"},
     {"convert", "seed", "N", "0", "seed of --shuffle, and of shares in --split"},
     {"convert", "ext", "SUFFIX,...", "",
@@ -84,7 +88,13 @@ constexpr Option kOptions[] = {
      "mp4,wav"},
     {"convert", "pairs", "on|off", "",
      "files with the same name as an image before the first dot become fields of its sample; "
-     "default: where every image has them"},
+     "default: where most images have them"},
+    {"convert verify", "on", "row|key", "",
+     "(inputs with names) join them by their order, or by the keys of their samples; default: by "
+     "their order, and keys must agree"},
+    {"convert verify", "partners", "all|any", "",
+     "(--on key) take the samples that all inputs have, or those of the first, whatever others "
+     "have; default: all, exit 4 if some are left out"},
     {"convert", "hidden", "skip|keep", "",
      "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
      "images"},
@@ -159,10 +169,14 @@ constexpr Option kOptions[] = {
     // ---- files of other tools
     {"convert verify info ls cat report index", "index-dir", "DIR", "",
      "(files of other tools only) directory that holds the index of the file; default: beside it"},
-    {"convert info ls report index", "parse", kDialects, "",
+    {"convert info ls cat report index", "parse", kDialects, "",
      "(LMDB and HDF5 files) how values become fields: plain, each is one field; msgpack and "
      "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
-     "the layout that is recognized, else plain"},
+     "the layout that is recognized, else plain. (LMDB files) FIELD=PATTERN,...: entries of one "
+     "sample are found by their keys, such as 'image=image-%09d, label=label-%09d, "
+     "count=num-samples, from=1'; {key} instead of %09d is the key of the sample"},
+    {"convert info ls cat report index", "database", "NAME,...", "",
+     "(LMDB files) read this named database; several are joined by key, a field each"},
     {"index", "crc", "", "",
      "(files of other tools only) read the payload too, to add checksums, block hashes and "
      "digests"},
@@ -190,6 +204,8 @@ constexpr Option kOptions[] = {
      "print only the numbers of the parts that are missing, unfinished or damaged, as 'sbatch "
      "--array' takes them: 3,7-9",
      kOfTerminals},
+    {"parts merge", "verify", "", "",
+     "also compare the bytes of the parts with their hashes, not only the sizes of their files"},
     {"merge", "move", "", "", "remove the parts when the result is complete"},
 
     // ---- common options
@@ -234,7 +250,10 @@ const std::string& dialect_names() {
   static const std::string names = [] {
     std::string joined = "auto|plain";
     for (const Format* format : all_formats()) {
-      for (const Dialect dialect : format->dialects) joined.append("|").append(name_of(dialect));
+      for (const Dialect dialect : format->dialects) {
+        // Asked for by the patterns themselves.
+        if (dialect != Dialect::keys) joined.append("|").append(name_of(dialect));
+      }
     }
     return joined;
   }();

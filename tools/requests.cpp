@@ -47,6 +47,15 @@ std::vector<std::string> split_list(const std::string& text, std::string_view op
   return names;
 }
 
+// Samples of a damaged dataset are left out only for those who say so.
+OnDamage on_damage_of(const ConvertRequest& request) {
+  const bool takes_option =
+      kind_of_output(request) != OutputKind::array || !request.images.is_empty();
+  if (!takes_option) return OnDamage::stop;
+  return request.asked.has_on_error && request.on_error == OnError::skip ? OnDamage::leave_out
+                                                                         : OnDamage::suggest;
+}
+
 // What convert and resample have in common.
 ConvertRequest output_request_of(const CommandLine& line) {
   line.require_words_at_least(2);
@@ -64,21 +73,14 @@ ConvertRequest output_request_of(const CommandLine& line) {
   if (line.has("layout")) options.layout = line.choice("layout");
   request.verify = line.flag("verify");
   choose_output(request, options);
-  if (line.has("fields")) request.fields = split_list(line.text("fields"), "--fields", "field");
+  if (line.has("fields"))
+    request.fields.only = split_list(line.text("fields"), "--fields", "field");
   request.generator = kGenerator;
   request.io = io_option(line);
   request.overwrite = line.flag("overwrite");
   request.jobs = static_cast<unsigned>(line.jobs().value);
   request.memory_bytes = line.memory().value;
   return request;
-}
-
-void read_part_options(const CommandLine& line, ConvertRequest& request) {
-  const std::optional<std::uint64_t> offset = line.count("part-offset");
-  if (line.has("part")) return choose_part(request, parse_part(line.text("part"), offset));
-  if (!offset) return;
-  throw Error(Code::usage, "--part-offset has no effect without --part")
-      .hint("leave it out, or pass --part slurm/N");
 }
 
 OnError on_error_option(const CommandLine& line) {
@@ -152,12 +154,15 @@ SampleChoice choice_of(const CommandLine& line) {
 ConvertRequest convert_request_of(const CommandLine& line) {
   ConvertRequest request = output_request_of(line);
   request.images = images_of(line);
+  if (line.has("drop")) request.fields.dropped = split_list(line.text("drop"), "--drop", "field");
+  if (line.has("rename")) request.fields.renamed = parse_renames(line.text("rename"));
   request.labels.path = line.text_or_none("labels");
   read_label_columns(line, request.labels.path, request.labels.label_column,
                      request.labels.key_column);
   request.classes.from = line.text_or_none("classes-from");
   request.container.index_folder = line.text_or_none("index-dir");
-  request.container.dialect = dialect_option(line);
+  request.container.parsing = parsing_option(line);
+  request.join = join_option(line);
   request.order.choice = choice_of(line);
   request.order.is_shuffled = line.flag("shuffle");
   request.order.seed = parse_count(line.text("seed"), "--seed");
@@ -179,9 +184,10 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.files.listing.shared = line.text_or_none("listing");
   if (line.has("new-classes")) request.classes.adds = line.choice("new-classes") == "append";
   request.asked.has_on_error = line.has("on-error");
+  request.on_damage = on_damage_of(request);
   request.asked.has_max_errors = line.has("max-errors");
   request.asked.has_seed = line.has("seed");
-  read_part_options(line, request);
+  choose_part(request, line.text_or_none("part"), line.count("part-offset"));
   return request;
 }
 
@@ -201,7 +207,7 @@ ReportRequest report_request_of(const CommandLine& line) {
   const DatasetRequest dataset = dataset_request(line);
   ReportRequest request{.dataset = dataset.path,
                         .index_folder = dataset.index_folder,
-                        .dialect = dataset.dialect,
+                        .parsing = dataset.parsing,
                         .verifies = line.flag("verify"),
                         .generator = std::string(kGenerator),
                         .jobs = static_cast<unsigned>(line.jobs().value),

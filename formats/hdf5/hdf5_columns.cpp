@@ -5,10 +5,13 @@
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/schema_text.hpp"
 
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
@@ -28,13 +31,18 @@ namespace {
 
 using Role = Hdf5Column::Role;
 
-constexpr std::string_view kOffsetSuffix = "_offset", kFirstSuffix = "_first";
+// A header message has less than 64 KiB.
+constexpr std::size_t kMostSchemaTextBytes = 60'000;
+constexpr std::string_view kOffsetSuffix = "_offset", kFirstSuffix = "_first",
+                           kShapeSuffix = "_shape", kPresentSuffix = "_present";
 
 std::uint64_t aligned(std::uint64_t offset) {
   return (offset + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
 }
 
-bool is_flat(Kind kind) { return kind == Kind::bytes || kind == Kind::text; }
+bool is_flat(const Field& field) {
+  return field.kind == Kind::bytes || field.kind == Kind::text || field.is_ragged();
+}
 
 void check_field(const Field& field) {
   if (field.kind != Kind::tensor) return;
@@ -52,26 +60,34 @@ void check_field(const Field& field) {
 }
 
 void check_names(const Schema& schema) {
-  std::unordered_map<std::string, std::string> taken;  // by which field
+  struct Taken {
+    std::string by;  // which field
+    std::string_view says;
+  };
+  std::unordered_map<std::string, Taken> taken;
   for (const Field& field : schema.fields) {
+    const auto take = [&](bool is_taken, std::string_view suffix, std::string_view says) {
+      if (is_taken) taken.emplace(field.name + std::string(suffix), Taken{field.name, says});
+    };
     const bool is_list = field.kind == Kind::list;
-    if (is_list || is_flat(field.kind))
-      taken.emplace(field.name + std::string(kOffsetSuffix), field.name);
-    if (is_list) taken.emplace(field.name + std::string(kFirstSuffix), field.name);
+    take(is_list || is_flat(field), kOffsetSuffix, "where the values of '{}' begin");
+    take(is_list, kFirstSuffix, "where the values of '{}' begin");
+    take(has_shapes(field), kShapeSuffix, "which shapes the values of '{}' have");
+    take(field.is_optional, kPresentSuffix, "which samples have '{}'");
   }
   std::unordered_set<std::string> fields;
   for (const Field& field : schema.fields) fields.insert(field.name);
-  for (const auto& [name, owner] : taken) {
+  for (const auto& [name, dataset] : taken) {
     if (!fields.contains(name)) continue;
-    throw Error(Code::unsupported,
-                "field '{}' has the name of the dataset that says where the values of '{}' begin",
-                printable(name), printable(owner))
+    throw Error(Code::unsupported, "field '{}' has the name of the dataset that says {}",
+                printable(name), fmt::format(fmt::runtime(dataset.says), printable(dataset.by)))
         .hint("leave it out with --fields, or choose another format");
   }
 }
 
-void add_flat(std::vector<Hdf5Column>& columns, const std::string& name, std::uint32_t part) {
-  columns.push_back({name, Role::flat, part, DType::parse("|u1"), {}});
+void add_flat(std::vector<Hdf5Column>& columns, const std::string& name, std::uint32_t part,
+              const DType& dtype = DType::parse("|u1")) {
+  columns.push_back({name, Role::flat, part, dtype, {}});
   columns.push_back(
       {name + std::string(kOffsetSuffix), Role::offsets, part, DType::parse("<u8"), {}});
 }
@@ -82,6 +98,32 @@ void add_list(std::vector<Hdf5Column>& columns, const std::string& name, std::ui
   columns.push_back({name, Role::flat, part, DType::parse("|u1"), {}});
   columns.push_back({name + std::string(kOffsetSuffix), Role::elements, elements_part, number, {}});
   columns.push_back({name + std::string(kFirstSuffix), Role::firsts, elements_part, number, {}});
+}
+
+void add_field(Hdf5Plan& plan, const Field& field, std::uint32_t part) {
+  std::vector<Hdf5Column>& columns = plan.columns;
+  const auto next_part = [&] { return static_cast<std::uint32_t>(plan.parts++); };
+  if (field.kind == Kind::list) {
+    add_list(columns, field.name, part, next_part());
+  } else if (is_flat(field)) {
+    add_flat(columns, field.name, part, field.is_ragged() ? field.dtype : DType::parse("|u1"));
+  } else {
+    columns.push_back({field.name, Role::rows, part, dtype_of_column(field), field.shape});
+  }
+  if (has_shapes(field)) {
+    columns.push_back({field.name + std::string(kShapeSuffix),
+                       Role::shapes,
+                       next_part(),
+                       DType::parse("<u8"),
+                       {field.shape.size()}});
+  }
+  if (field.is_optional) {
+    columns.push_back({field.name + std::string(kPresentSuffix),
+                       Role::presence,
+                       next_part(),
+                       DType::parse("|b1"),
+                       {}});
+  }
 }
 
 // The payload is what a shard is mostly made of: the first field of bytes, or of lists of them, or
@@ -119,14 +161,19 @@ std::vector<std::byte> metadata(const Hdf5Plan& plan, std::uint64_t samples,
                                            datatype_bytes(column.dtype),
                                            {extents[i].offset, extents[i].length})});
   }
-  return file_head_bytes(headers, extents.back().offset);
+  std::vector<HeaderMessage> attributes;
+  if (!plan.schema_text.empty()) {
+    attributes.push_back(attribute_message({std::string(kSchemaAttribute), plan.schema_text},
+                                           fixed_text_type_bytes(plan.schema_text.size())));
+  }
+  return file_head_bytes(headers, extents.back().offset, attributes);
 }
 
 }  // namespace
 
 std::vector<std::uint64_t> Hdf5Column::sides(std::uint64_t samples,
                                              std::uint64_t part_bytes) const {
-  if (role == Role::flat) return {part_bytes};
+  if (role == Role::flat) return {part_bytes / dtype.item_bytes()};
   if (role == Role::offsets || role == Role::firsts) return {samples + 1};
   if (role == Role::elements) return {part_bytes / sizeof(std::uint64_t) + 1};
   std::vector<std::uint64_t> all = {samples};
@@ -161,11 +208,15 @@ std::optional<std::size_t> Hdf5Plan::offsets_of(std::uint32_t part) const {
   return values + 1;
 }
 
-std::optional<std::uint32_t> Hdf5Plan::elements_of(std::uint32_t part) const {
-  const std::size_t behind = values_of(part) + 1;
-  if (behind == columns.size() || columns[behind].role != Role::elements) return std::nullopt;
-  return columns[behind].part;
+std::optional<std::uint32_t> Hdf5Plan::beside(std::uint32_t part, Role role) const {
+  for (std::size_t i = values_of(part) + 1; i < columns.size(); ++i) {
+    if (columns[i].role == role) return columns[i].part;
+    if (columns[i].role == Role::rows || columns[i].role == Role::flat) break;
+  }
+  return std::nullopt;
 }
+
+bool has_shapes(const Field& field) { return field.is_ragged() && field.shape.size() > 1; }
 
 RowStorage hdf5_row_storage(const Schema& schema) {
   return !schema.has_keys && has_fixed_fields(schema) ? RowStorage::columns()
@@ -184,18 +235,12 @@ Hdf5Plan plan_columns(const Schema& schema) {
   const std::uint32_t key_parts = plan.has_keys() ? 1 : 0;
   plan.parts = key_parts + schema.fields.size();
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-    const Field& field = schema.fields[i];
-    const std::uint32_t part = key_parts + static_cast<std::uint32_t>(i);
-    if (is_flat(field.kind)) {
-      add_flat(plan.columns, field.name, part);
-    } else if (field.kind == Kind::list) {
-      add_list(plan.columns, field.name, part, static_cast<std::uint32_t>(plan.parts++));
-    } else {
-      plan.columns.push_back({field.name, Role::rows, part, dtype_of_column(field), field.shape});
-    }
+    add_field(plan, schema.fields[i], key_parts + static_cast<std::uint32_t>(i));
   }
   if (plan.has_keys()) add_flat(plan.columns, "key", 0);
   plan.streamed = plan.values_of(plan.has_keys() ? streamed_part(schema) : longest_part(schema));
+  plan.schema_text = schema_text(schema);
+  if (plan.schema_text.size() > kMostSchemaTextBytes) plan.schema_text.clear();
   const std::vector<std::uint64_t> no_bytes(plan.parts);
   const std::vector<ColumnExtent> nowhere(plan.columns.size() + 1);
   plan.head_bytes = aligned(metadata(plan, 0, no_bytes, nowhere).size());

@@ -17,6 +17,8 @@ namespace shale {
 
 /// Every column has a buffer of its own while a shard is written.
 inline constexpr std::size_t kMaxHdf5Fields = 4096;
+/// The attribute of the root group that says what the datasets do not: schema_text() of the fields.
+inline constexpr std::string_view kSchemaAttribute = "shale_schema";
 /// The library holds 32 axes, and the sample's number is one of them.
 inline constexpr std::size_t kMaxHdf5Axes = 31;
 /// Every column begins at a multiple of this: no element lies across two cache lines.
@@ -27,21 +29,25 @@ inline constexpr std::uint64_t kColumnAlignment = 64;
 [[nodiscard]] RowStorage hdf5_row_storage(const Schema& schema);
 
 /// One dataset of a shard. The parts of a record: 0 the key, 1 + i field i; where rows are fixed i
-/// field i, and none the key. Then, for each list in schema order, where its elements end, counted
-/// from where it begins (uint64).
+/// field i, and none the key. Then, field by field, what it has of: where the elements of a list
+/// end, counted from where it begins (uint64); the sides of a ragged tensor (uint64); whether the
+/// value of an optional field is there (bool).
 struct Hdf5Column {
   enum class Role {
     rows,      ///< one row per sample, all of one size
     flat,      ///< values of any size, one behind the other; of a list the elements
-    offsets,   ///< where each value of a flat column begins, and where the last one ends
+    offsets,   ///< where each value of a flat column begins, and where the last one ends; counted
+               ///< in elements of its dtype
     elements,  ///< the same of each element of a list
-    firsts     ///< for each list the number of its first element, and how many there are in all
+    firsts,    ///< for each list the number of its first element, and how many there are in all
+    shapes,    ///< a row per sample: the sides of a ragged tensor of several axes
+    presence   ///< a row per sample: whether it has the value
   };
   std::string name;
   Role role = Role::rows;
   std::uint32_t part = 0;
   DType dtype;
-  std::vector<std::uint64_t> row_shape;  ///< of rows: the sides behind the first
+  std::vector<std::uint64_t> row_shape;  ///< where each sample has a row: the sides of one
 
   /// The sides of the dataset, for a shard of so many samples whose part has so many bytes.
   [[nodiscard]] std::vector<std::uint64_t> sides(std::uint64_t samples,
@@ -62,6 +68,7 @@ struct Hdf5Plan {
   std::size_t parts = 0;         ///< of a record
   std::size_t streamed = 0;      ///< the column that is written as its values come
   std::uint64_t head_bytes = 0;  ///< metadata, and zeros to where the streamed column begins
+  std::string schema_text = {};  ///< of the root's attribute kSchemaAttribute; empty: it has none
 
   /// The keys of rows in columns are their numbers.
   [[nodiscard]] bool has_keys() const { return rows.has_index(); }
@@ -70,9 +77,14 @@ struct Hdf5Plan {
   /// The column of offsets into it, or of firsts; nullopt if its values are all of one size, or
   /// lists.
   [[nodiscard]] std::optional<std::size_t> offsets_of(std::uint32_t part) const;
-  /// The part that says where the elements of the lists in this one end; nullopt: it has no lists.
-  [[nodiscard]] std::optional<std::uint32_t> elements_of(std::uint32_t part) const;
+  /// The part of what is next to the values of a field: its elements, shapes or presence;
+  /// nullopt if it has none.
+  [[nodiscard]] std::optional<std::uint32_t> beside(std::uint32_t part,
+                                                    Hdf5Column::Role role) const;
 };
+
+/// True if the shapes of a field are stored: of one axis the number of elements says it.
+[[nodiscard]] bool has_shapes(const Field& field);
 
 /// Errors: Code::unsupported, by field and reason, for a schema that HDF5 shards cannot hold.
 [[nodiscard]] Hdf5Plan plan_columns(const Schema& schema);

@@ -11,6 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/schema_text.hpp"
 #include "shale/format/finding_draft.hpp"
 
 #include "formats/hdf5/hdf5_metadata.hpp"
@@ -257,6 +258,27 @@ class DirectoryReader {
 std::optional<ShardDirectory> read_shard_directory(const InputFile& file, const Hdf5Plan& plan,
                                                    const FindingSink& findings) {
   return DirectoryReader(file, plan, findings).read();
+}
+
+std::optional<Schema> recognize_own_hdf5(const InputFile& file, const WalkProgress&) {
+  try {
+    std::optional<Schema> schema;
+    const std::uint64_t root = read_superblock(file).root_address;
+    for (const HeaderMessage& message : read_object_header(file, root, kMaxRootBytes)) {
+      if (message.type != MessageType::attribute) continue;
+      const std::optional<TextAttribute> attribute = read_attribute(message, file.path());
+      if (attribute && attribute->name == kSchemaAttribute)
+        schema = parse_schema_text(attribute->text);
+    }
+    if (!schema) return std::nullopt;
+    bool is_sound = true;
+    const FindingSink note = [&](const Finding&) { is_sound = false; };
+    const auto directory = read_shard_directory(file, plan_columns(*schema), note);
+    return directory && is_sound ? schema : std::nullopt;
+  } catch (const Error& error) {
+    if (error.code() == Code::io || error.code() == Code::bug) throw;
+    return std::nullopt;  // of damage the library tells more
+  }
 }
 
 }  // namespace shale

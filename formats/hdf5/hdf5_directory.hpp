@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "shale/base/finding.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
@@ -24,5 +26,10 @@ struct ShardDirectory {
 [[nodiscard]] std::optional<ShardDirectory> read_shard_directory(const InputFile& file,
                                                                  const Hdf5Plan& plan,
                                                                  const FindingSink& findings);
+
+/// The schema of a file that shale wrote and nobody has changed since, from the attribute that says
+/// it; nullopt for any other file. Errors: Code::io.
+[[nodiscard]] std::optional<Schema> recognize_own_hdf5(const InputFile& file,
+                                                       const WalkProgress& progress);
 
 }  // namespace shale

@@ -9,12 +9,13 @@
 #include "shale/base/error.hpp"
 #include "shale/format/layout.hpp"
 
+#include "formats/hdf5/foreign/hdf5_foreign.hpp"
+#include "formats/hdf5/foreign/hdf5_unpack.hpp"
 #include "formats/hdf5/hdf5_columns.hpp"
-#include "formats/hdf5/hdf5_foreign.hpp"
+#include "formats/hdf5/hdf5_directory.hpp"
 #include "formats/hdf5/hdf5_layout_writer.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_own_scan.hpp"
-#include "formats/hdf5/hdf5_unpack.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
 
 namespace shale {
@@ -41,7 +42,7 @@ constexpr Layout kFixedFile{.name = "fixed",
                             .suffix_hint = kSuffixHint};
 constexpr const Layout* kWrittenLayouts[] = {&kFlatLayoutRow, &kVlenFile, &kFixedFile};
 constexpr std::string_view kReserved[] = {"key_offset"};
-constexpr Dialect kDialects[] = {Dialect::robomimic};
+constexpr Dialect kDialects[] = {Dialect::robomimic, Dialect::samples, Dialect::episodes};
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
 
@@ -50,7 +51,9 @@ constexpr ReaderCode kHdf5Reader = {.library = "h5py", .code = R"(import h5py
 f = h5py.File({{file}})
 {{#is_extent}}begin, end = f[{{field|python:_offset}}][0:2]  # sample 0
 value = f[{{field|python}}][begin:end].tobytes()
-{{/is_extent}}{{#is_row}}value = f[{{field|python}}][0]
+{{/is_extent}}{{#is_own_ragged}}begin, end = f[{{field|python:_offset}}][0:2]  # sample 0
+value = f[{{field|python}}][begin:end]{{#has_sides}}.reshape(f[{{field|python:_shape}}][0]){{/has_sides}}
+{{/is_own_ragged}}{{#is_row}}value = f[{{field|python}}][0]
 {{/is_row}}{{#is_elsewhere}}f.visititems(print)
 {{/is_elsewhere}}{{#own_label}}label = int(f[{{own_label|python}}][0])
 {{/own_label}})"};
@@ -162,7 +165,7 @@ const Format hdf5_format = {
     .suffixes = kSuffixes,
     .options = kOptions,
     .reserved_fields = kReserved,
-    .can = {.kinds = kKinds, .forks = true},
+    .can = {.kinds = kKinds, .holds_ragged = true, .holds_optional = true, .forks = true},
     .aliases = kAliases,
     .more_suffixes = kMoreSuffixes,
     .a_file = "an HDF5 file",
@@ -172,6 +175,7 @@ const Format hdf5_format = {
     .encode = encode_for_layout,
     .create_sizer = create_sizer,
     .create_shard = create_file,
+    .recognize = recognize_own_hdf5,
     .survey = survey_hdf5_file,
     .list_files = list_hdf5_files,
     .unpack = unpack_hdf5_file,

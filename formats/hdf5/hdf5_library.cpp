@@ -1,9 +1,17 @@
 #include "formats/hdf5/hdf5_library.hpp"
 
 #include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace shale {
 namespace {
+
+constexpr std::string_view kNewerHint =
+    "if a newer HDF5 wrote it: h5py.File(..., libver=('v108', 'v110')), or h5repack -j 1 -k 2 OLD "
+    "NEW";
 
 // The first message is the innermost, where the fact was known.
 extern "C" herr_t keep_innermost(unsigned position, const H5E_error2_t* entry, void* into) {
@@ -30,6 +38,31 @@ std::string hdf5_failure_cause() {
   std::string cause;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &cause);
   return cause;
+}
+
+Error hdf5_failure(const std::string& message) {
+  const std::string cause = hdf5_failure_cause();
+  const bool is_newer = cause.find("bad version number") != std::string::npos ||
+                        cause.find("unknown version") != std::string::npos;
+  Error error(is_newer ? Code::unsupported : Code::damaged, "{}", message);
+  error.because(cause.empty() ? "no reason given" : cause);
+  if (is_newer) error.hint(kNewerHint);
+  return error;
+}
+
+void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
+                    const std::function<void(const SendMessage&)>& work,
+                    const std::function<void(Bytes)>& take, const std::function<void()>& ask,
+                    const NamelessFile* into) {
+  std::vector<int> descriptors = {file.descriptor()};
+  if (into != nullptr) descriptors.push_back(into->descriptor());
+  std::optional<LimitedChild> child;
+  {
+    // No other thread is inside the library: the child's copy of it is at rest.
+    const auto lock = lock_hdf5();
+    child.emplace(ChildWork{"the HDF5 library", file.path(), std::move(descriptors), limits, work});
+  }
+  child->listen(take, ask);
 }
 
 }  // namespace shale

@@ -1,10 +1,21 @@
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include <hdf5.h>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/limited_child.hpp"
+#include "shale/io/nameless_file.hpp"
+
+// HDF5 files are seen by the HDF5 library in a child process only (shale/io/limited_child.hpp). It
+// is forked while no other thread is inside the HDF5 library, which is not proof against hostile
+// files.
 
 namespace shale {
 
@@ -15,6 +26,16 @@ namespace shale {
 /// Why the library's last call failed, in the words of its innermost message; empty if it does not
 /// say. Used under lock_hdf5() only.
 [[nodiscard]] std::string hdf5_failure_cause();
+/// The error that the library could not do something, with the cause: Code::damaged, but of a
+/// version that it does not know Code::unsupported, with a hint. Used under lock_hdf5() only.
+[[nodiscard]] Error hdf5_failure(const std::string& message);
+
+/// Runs `work` in a child process, as LimitedChild and its listen() do. `into`, if there is one, is
+/// what it writes.
+void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
+                    const std::function<void(const SendMessage&)>& work,
+                    const std::function<void(Bytes)>& take, const std::function<void()>& ask = {},
+                    const NamelessFile* into = nullptr);
 
 /// An identifier of the HDF5 library, closed by its destructor. Used under lock_hdf5() only.
 class Hdf5Handle {

@@ -16,8 +16,8 @@
 #include "shale/format/library_scan.hpp"
 
 #include "formats/hdf5/hdf5_library.hpp"
+#include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_own_scan.hpp"
-#include "formats/hdf5/hdf5_probe.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
 
 namespace shale {

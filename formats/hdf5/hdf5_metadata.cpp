@@ -39,7 +39,12 @@
 //                   then the fields so named, the length, the name, u64 address
 //  0x08 layout      u8 version 3 or 4, u8 class (1 contiguous), u64 address, u64 bytes
 //  0x0a group info  u8 version 0, u8 flags 0
+//  0x0c attribute   u8 version 3, u8 flags 0, u16 bytes of the name with its NUL, u16 of the
+//                   datatype, u16 of the dataspace, u8 character set (0 ASCII), these three, the
+//                   value
 //  0x10 continuation  u64 address, u64 bytes of the next chunk
+//  0x15 attribute info  u8 version 0, u8 flags 0, u64 address of the heap of attributes, all ones:
+//                   they are attribute messages; u64 index
 
 namespace shale {
 namespace {
@@ -48,6 +53,8 @@ constexpr std::uint64_t kCheckBytes = 4, kTagBytes = 4;
 constexpr std::uint8_t kConstant = 0x01, kShared = 0x02;
 // A message may have no bytes, and takes some 50 of memory all the same.
 constexpr std::size_t kMaxMessages = 65'536;
+// Version 2, no axes, no flags, a scalar.
+constexpr std::string_view kScalarDataspace("\x02\0\0\0", 4);
 
 std::uint32_t rotated(std::uint32_t value, int bits) { return std::rotl(value, bits); }
 
@@ -155,6 +162,15 @@ HeaderPrefix read_prefix(const InputFile& file, std::uint64_t address) {
     prefix.message_bytes |= std::uint64_t{in.read_u8()} << (8 * i);
   prefix.prefix_bytes = in.offset() - address;
   return prefix;
+}
+
+// Of attributes, or links, that are all in the header: neither a heap nor a tree has more.
+HeaderMessage nowhere_else_message(MessageType type) {
+  ByteWriter body;
+  body.write(std::uint16_t{0});
+  body.write(kHdf5Nowhere);
+  body.write(kHdf5Nowhere);
+  return message_of(type, 0, std::move(body));
 }
 
 }  // namespace
@@ -270,13 +286,36 @@ HeaderMessage link_message(const HardLink& link) {
   return message_of(MessageType::link, 0, std::move(body));
 }
 
-HeaderMessage link_info_message() {
+HeaderMessage attribute_message(const TextAttribute& attribute, Bytes datatype) {
   ByteWriter body;
-  body.write(std::uint16_t{0});
-  body.write(kHdf5Nowhere);
-  body.write(kHdf5Nowhere);
-  return message_of(MessageType::link_info, 0, std::move(body));
+  body.write(std::uint8_t{3});
+  body.write(std::uint8_t{0});
+  body.write(static_cast<std::uint16_t>(attribute.name.size() + 1));
+  body.write(static_cast<std::uint16_t>(datatype.size()));
+  body.write(static_cast<std::uint16_t>(kScalarDataspace.size()));
+  body.write(std::uint8_t{0});
+  body.write_text(attribute.name);
+  body.write(std::uint8_t{0});
+  body.write_bytes(datatype);
+  body.write_text(kScalarDataspace);
+  body.write_text(attribute.text);
+  return message_of(MessageType::attribute, 0, std::move(body));
 }
+
+std::optional<TextAttribute> read_attribute(const HeaderMessage& message, const std::string& path) {
+  ByteReader in = reader_of(message, path);
+  if (in.read_u8() != 3 || in.read_u8() != 0) return std::nullopt;
+  const std::uint16_t name = in.read_u16(), datatype = in.read_u16(), dataspace = in.read_u16();
+  if (in.read_u8() != 0 || name == 0) return std::nullopt;
+  TextAttribute attribute{.name = std::string(as_text(in.read_bytes(name))), .text = {}};
+  attribute.name.pop_back();
+  in.skip(datatype);
+  if (as_text(in.read_bytes(dataspace)) != kScalarDataspace) return std::nullopt;
+  attribute.text = as_text(in.read_bytes(in.remaining()));
+  return attribute;
+}
+
+HeaderMessage link_info_message() { return nowhere_else_message(MessageType::link_info); }
 
 HeaderMessage group_info_message() {
   ByteWriter body;
@@ -296,9 +335,12 @@ std::vector<std::byte> dataset_header_bytes(std::span<const std::uint64_t> sides
 }
 
 std::vector<std::byte> file_head_bytes(std::span<const NamedHeader> datasets,
-                                       std::uint64_t end_of_file) {
+                                       std::uint64_t end_of_file,
+                                       std::span<const HeaderMessage> attributes) {
   const auto root_with_base = [&](std::uint64_t next) {
     std::vector<HeaderMessage> messages = {group_info_message(), link_info_message()};
+    if (!attributes.empty()) messages.push_back(nowhere_else_message(MessageType::attribute_info));
+    messages.insert(messages.end(), attributes.begin(), attributes.end());
     for (const NamedHeader& dataset : datasets) {
       messages.push_back(link_message({dataset.name, next}));
       next += dataset.header.size();

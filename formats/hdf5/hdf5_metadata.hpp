@@ -33,8 +33,10 @@ enum class MessageType : std::uint8_t {
   layout = 0x08,
   group_info = 0x0a,
   filters = 0x0b,
+  attribute = 0x0c,
   continuation = 0x10,
   symbol_table = 0x11,
+  attribute_info = 0x15,
 };
 
 /// One message of an object header.
@@ -84,10 +86,17 @@ struct NamedHeader {
   std::string name;
   std::vector<std::byte> header;
 };
+/// A string that an object has beside its data.
+struct TextAttribute {
+  std::string name, text;
+};
+/// Of an attribute message: one string of a length of its own, with a datatype message as given.
+[[nodiscard]] HeaderMessage attribute_message(const TextAttribute& attribute, Bytes datatype);
 /// Superblock, root group and these object headers: a file up to where its data begins. Its size
-/// depends on names and headers only.
-[[nodiscard]] std::vector<std::byte> file_head_bytes(std::span<const NamedHeader> datasets,
-                                                     std::uint64_t end_of_file);
+/// depends on names, headers and the attributes of the root group only.
+[[nodiscard]] std::vector<std::byte> file_head_bytes(
+    std::span<const NamedHeader> datasets, std::uint64_t end_of_file,
+    std::span<const HeaderMessage> attributes = {});
 
 // Reading. All of it throws Code::damaged with file and offset for bytes that break the format, and
 // Code::unsupported for what the format has and shale's shards have not.
@@ -105,6 +114,9 @@ struct NamedHeader {
                                                         const std::string& path);
 /// The place of a contiguous dataset, not compared with the file's size.
 [[nodiscard]] ContiguousData read_layout(const HeaderMessage& message, const std::string& path);
+/// Nullopt for an attribute that is not written as attribute_message() does.
+[[nodiscard]] std::optional<TextAttribute> read_attribute(const HeaderMessage& message,
+                                                          const std::string& path);
 /// Nullopt for a link that is not a hard one.
 [[nodiscard]] std::optional<HardLink> read_link(const HeaderMessage& message,
                                                 const std::string& path);

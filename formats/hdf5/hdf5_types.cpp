@@ -144,6 +144,7 @@ std::string read_name(ByteReader& in, unsigned version) {
   return name;
 }
 
+constexpr std::uint64_t kVlenReferenceBytes = 16;
 constexpr int kDeepest = 2;  // a bool is a type in a type
 std::string read_type(ByteReader& in, int depth);
 
@@ -223,10 +224,16 @@ std::vector<std::byte> fixed_text_type_bytes(std::uint64_t bytes) {
 }
 
 std::vector<std::byte> vlen_type_bytes(bool is_text) {
-  constexpr std::uint64_t kElementBytes = 16;
   ByteWriter out;
-  write_head(out, 1, kVlen, is_text ? 0x0101U : 0U, kElementBytes);
+  write_head(out, 1, kVlen, is_text ? 0x0101U : 0U, kVlenReferenceBytes);
   write_integer(out, false, 1);
+  return out.take();
+}
+
+std::vector<std::byte> vlen_type_bytes(Bytes elements) {
+  ByteWriter out;
+  write_head(out, 1, kVlen, 0, kVlenReferenceBytes);
+  out.write_bytes(elements);
   return out.take();
 }
 

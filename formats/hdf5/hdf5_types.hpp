@@ -20,6 +20,8 @@ namespace shale {
 /// stores them, by their dtype ("<M8[ns]").
 [[nodiscard]] std::vector<std::byte> fixed_text_type_bytes(std::uint64_t bytes);
 [[nodiscard]] std::vector<std::byte> vlen_type_bytes(bool is_text);
+/// Sequences of elements of this type.
+[[nodiscard]] std::vector<std::byte> vlen_type_bytes(Bytes elements);
 [[nodiscard]] std::vector<std::byte> time_type_bytes(const std::string& descr);
 
 /// What the body of a datatype message says, as NumPy would call it: "<i8", "|b1", "<c8"; for

@@ -63,7 +63,7 @@ class Hdf5ShardWriter final : public ShardWriter {
         spill_.append(values, bytes_of(std::uint64_t{0}));
     }
     for (std::uint32_t part = 0; part < part_bytes_.size(); ++part) {
-      if (const std::optional<std::uint32_t> elements = plan_.elements_of(part))
+      if (const auto elements = plan_.beside(part, Hdf5Column::Role::elements))
         parts_[*elements].list = part;
     }
     file_.append_zeros(plan_.head_bytes);
@@ -78,7 +78,7 @@ class Hdf5ShardWriter final : public ShardWriter {
     }
     for (std::size_t part = 0; part < parts_.size(); ++part) {
       const Part& columns = parts_[part];
-      const std::uint64_t unit = columns.list ? sizeof(std::uint64_t) : 1;
+      const std::uint64_t unit = plan_.columns[columns.values].dtype.item_bytes();
       if (columns.list) {
         append_element_ends(record.parts[part], columns.values, offsets_[*columns.list]);
       } else {
@@ -147,11 +147,16 @@ class Hdf5ShardWriter final : public ShardWriter {
   bool is_closed_ = false;
 };
 
-void append_number(const Value& number, const Field& field, Blob& part) {
+void append_number(const Value& number, const Field& field, Blob& part, IndexCell& cell) {
   std::array<std::byte, sizeof(std::int64_t)> bytes;
-  const std::span<std::byte> stored = std::span(bytes).first(fixed_bytes_of(field).value());
+  const std::span<std::byte> stored = std::span(bytes).first(dtype_of_column(field).item_bytes());
   write_number(number, field, stored);
   part.append_copy(stored);
+  if (field.kind == Kind::integer) {
+    cell.integer = std::get<std::int64_t>(number);
+  } else {
+    cell.real = std::get<double>(number);
+  }
 }
 
 // Appends the elements to `part`, and where each ends to `ends`.
@@ -173,40 +178,52 @@ void append_list(const Value& list, IndexRow& row, FieldPlace& place, Blob& part
   ends.append_copy(numbers.bytes());
 }
 
-// The key, then the fields, then where the elements of lists end. A number is in the index as
-// well.
+// What stands for a value that is absent, so that the rows of its column stay rows.
+void append_absent(const Field& field, Blob& part) {
+  static constexpr std::array<std::byte, 64 * 1024> kZeros{};
+  if (is_located(field.kind) && (field.kind != Kind::tensor || field.is_ragged())) return;
+  std::uint64_t left =
+      field.kind == Kind::tensor ? field.tensor_bytes() : dtype_of_column(field).item_bytes();
+  for (; left > kZeros.size(); left -= kZeros.size()) part.append_view(kZeros);
+  part.append_view(Bytes(kZeros).first(left));
+}
+
+// A number is in the index as well.
 Record encode_with_key(const Sample& sample, const Schema& schema) {
   Record record;
   record.key = sample.key;
   record.parts.resize(1 + schema.fields.size());
-  record.parts.reserve(record.parts.size() + schema.fields.size());  // references stay
+  record.parts.reserve(1 + 3 * schema.fields.size());  // references stay
   record.parts[0].append_copy(as_bytes(sample.key));
   record.row.key = {
       .offset = 0, .length = sample.key.size(), .crc32c = crc32c(as_bytes(sample.key))};
   record.row.key_hash = xxh3_64(as_bytes(sample.key));
   record.row.cells.resize(schema.fields.size());
+  record.row.sides = sample.sides;
+  ShapeWalk shapes(sample.sides);
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
     const Value& value = sample.values[i];
     IndexCell& cell = record.row.cells[i];
     Blob& part = record.parts[1 + i];
-    if (field.kind == Kind::list) {
-      Blob& ends = record.parts.emplace_back();
-      append_list(value, record.row, cell.place, part, ends);
-      continue;
-    }
-    if (is_located(field.kind)) {
+    const std::span<const std::uint64_t> shape = shapes.next(field);
+    const bool is_absent = std::holds_alternative<std::monostate>(value);
+    Blob* const ends = field.kind == Kind::list ? &record.parts.emplace_back() : nullptr;
+    if (is_absent) {
+      append_absent(field, part);
+      cell.lacks_number = !is_located(field.kind);
+    } else if (ends != nullptr) {
+      append_list(value, record.row, cell.place, part, *ends);
+    } else if (is_located(field.kind)) {
       const AnyBytes bytes = run_of(value);
       part.append(bytes);
       cell.place = {.offset = 0, .length = bytes.size(), .crc32c = bytes.crc32c()};
-      continue;
-    }
-    append_number(value, field, part);
-    if (field.kind == Kind::integer) {
-      cell.integer = std::get<std::int64_t>(value);
     } else {
-      cell.real = std::get<double>(value);
+      append_number(value, field, part, cell);
     }
+    if (has_shapes(field)) record.parts.emplace_back().append_copy(std::as_bytes(shape));
+    if (field.is_optional)
+      record.parts.emplace_back().append_copy(bytes_of(std::uint8_t{!is_absent}));
   }
   return record;
 }

@@ -7,9 +7,9 @@
 
 namespace shale {
 
-/// The key, then the fields, a part each; an integer or real as an element of its column; then the
-/// ends of the elements of each list, and IndexRow::elements has their places. Row
-/// places count from where the value begins. Where rows are fixed the fields alone, and no row.
+/// The key, then the fields, a part each; an integer or real as an element of its column; then what
+/// is next to the fields (see Hdf5Column), and IndexRow::elements has the places of elements.
+/// Row places count from where the value begins. Where rows are fixed the fields alone, and no row.
 /// Payload is borrowed. Errors: naming the sample, Code::limit for a key longer than 64 KiB or a
 /// list of more than kMaxElements elements, and Code::schema for a number that its dtype does not
 /// hold.

@@ -177,10 +177,13 @@ class LmdbMap final : public KeyMap, public std::enable_shared_from_this<LmdbMap
               .has_reverse_keys = (record.flags & lmdb::kReverseKey) != 0};
   }
 
-  static std::shared_ptr<const LmdbMap> open(std::shared_ptr<const InputFile> file) {
+  // `tree`: instead of the main one.
+  static std::shared_ptr<const LmdbMap> open(std::shared_ptr<const InputFile> file,
+                                             const std::optional<lmdb::TreeRecord>& tree = {}) {
     // In this order: whatever is written in between shows as a difference to the image.
     const MetaImage image = read_meta_image(*file, read_settled_meta(*file).page_bytes);
-    const MetaPage meta = read_settled_meta(*file);
+    MetaPage meta = read_settled_meta(*file);
+    if (tree) meta.main_tree = *tree;
     lmdb::refuse_sorted_duplicates(meta, *file);
     const bool has_root = meta.main_tree.root != lmdb::kNoPage;
     if (meta.main_tree.depth > lmdb::kMaxDepth || has_root != (meta.main_tree.depth > 0)) {
@@ -223,6 +226,15 @@ std::shared_ptr<const KeyMap> open_lmdb_map(std::shared_ptr<const InputFile> fil
 }
 std::shared_ptr<const KeyMap> open_lmdb_map(const InputFile& file) {
   return open_lmdb_map(std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file));
+}
+std::shared_ptr<const KeyMap> open_lmdb_map(const InputFile& file, const lmdb::TreeRecord& tree) {
+  return LmdbMap::open(std::shared_ptr<const InputFile>(std::shared_ptr<void>(), &file), tree);
+}
+
+std::uint64_t key_offset_of(const KeyMapEntry& entry) {
+  const auto& page = *static_cast<const lmdb::TreePage*>(entry.owner.get());
+  const auto in_page = static_cast<std::uint64_t>(entry.key.data() - page.bytes.data());
+  return page.number * page.bytes.size() + in_page;
 }
 
 }  // namespace shale

@@ -5,6 +5,8 @@
 #include "shale/format/key_map.hpp"
 #include "shale/io/input_file.hpp"
 
+#include "formats/lmdb/lmdb_meta.hpp"
+
 namespace shale {
 
 /// The main database of an LMDB file that anyone wrote, looked up by single pages: no liblmdb, no
@@ -17,5 +19,10 @@ namespace shale {
 [[nodiscard]] std::shared_ptr<const KeyMap> open_lmdb_map(std::shared_ptr<const InputFile> file);
 /// Of a file that outlives the map.
 [[nodiscard]] std::shared_ptr<const KeyMap> open_lmdb_map(const InputFile& file);
+/// The same of another tree of it.
+[[nodiscard]] std::shared_ptr<const KeyMap> open_lmdb_map(const InputFile& file,
+                                                          const lmdb::TreeRecord& tree);
+/// Where in the file the key of an entry of such a map is.
+[[nodiscard]] std::uint64_t key_offset_of(const KeyMapEntry& entry);
 
 }  // namespace shale

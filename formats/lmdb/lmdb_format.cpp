@@ -8,7 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/bytes.hpp"
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/schema_text.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/wire/msgpack_map.hpp"
 #include "shale/wire/msgpack_sample.hpp"
@@ -19,6 +22,7 @@
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
+#include "formats/lmdb/lmdb_unpack.hpp"
 #include "formats/lmdb/lmdb_value.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
 
@@ -29,9 +33,9 @@ constexpr std::string_view kSuffixes[] = {".lmdb"};
 constexpr std::string_view kMoreSuffixes[] = {".mdb"};  // data.mdb, of those that are directories
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
-constexpr Dialect kDialects[] = {Dialect::msgpack,   Dialect::pickle,     Dialect::coclr,
-                                 Dialect::lyken_old, Dialect::caffe,      Dialect::xunge,
-                                 Dialect::thecml,    Dialect::tensorpack, Dialect::lsun};
+constexpr Dialect kDialects[] = {
+    Dialect::msgpack, Dialect::pickle, Dialect::coclr,      Dialect::lyken_old, Dialect::caffe,
+    Dialect::xunge,   Dialect::thecml, Dialect::tensorpack, Dialect::lsun,      Dialect::keys};
 constexpr std::uint64_t kKeyBytes = 8;  // "00000042"
 
 constexpr ReaderCode kLmdbReader = {
@@ -78,6 +82,21 @@ bool have_one_tree(const InputFile& file) {
   return first == second;
 }
 
+// The schema that the note of a meta page says, of the first one that has a whole note.
+std::optional<Schema> noted_schema(const InputFile& file) {
+  std::vector<std::byte> page(lmdb::kPageBytes);
+  for (std::uint64_t number = 0; number < lmdb::kMetaPages; ++number) {
+    file.read_exact(number * lmdb::kPageBytes, page);
+    ByteReader in(Bytes(page).subspan(lmdb::kMetaBytes));
+    const std::uint32_t bytes = in.read_u32(), crc = in.read_u32();
+    if (bytes > in.remaining()) continue;
+    const Bytes note = in.read_bytes(bytes);
+    if (crc32c(note) != crc) continue;
+    if (std::optional<Schema> schema = parse_schema_text(as_text(note))) return schema;
+  }
+  return std::nullopt;
+}
+
 class Entries {
  public:
   explicit Entries(const InputFile& file) : file_(file), map_(open_lmdb_map(file)) {}
@@ -110,15 +129,18 @@ class Entries {
   [[nodiscard]] Field field_of(const ViewBytes& view, const MsgpackEntry& value) const {
     Field field{.name = value.name};
     for (const Kind kind : {Kind::bytes, Kind::text, Kind::integer, Kind::real, Kind::list}) {
-      if (!lmdb::can_hold(kind, value, true)) continue;
       field.kind = kind;
-      return field;
+      if (lmdb::can_hold(field, value, true)) return field;
     }
+    field.elements = Kind::text;
+    if (lmdb::can_hold(field, value, true)) return field;
+    field.elements = Kind::bytes;
     const auto tensor = lmdb::read_tensor(view, value, true);
     if (!tensor) throw not_ours(value.value_offset);
     field.kind = Kind::tensor;
     field.dtype = DType::parse(tensor->dtype);
     field.shape = tensor->shape;
+    if (tensor->is_ragged) field.shape.assign(field.shape.size(), kFreeSide);
     return field;
   }
 
@@ -126,11 +148,11 @@ class Entries {
   std::shared_ptr<const KeyMap> map_;
 };
 
-// Format::recognize, by the first value of the file. Those of shale have two meta pages that
-// describe one tree (liblmdb never leaves such), keys 00000000 and on, and maps of a key and the
-// same fields; whatever liblmdb wrote to since is a file like any other. All else is left to a scan
-// of Dialect::own. Reads a few pages. Errors: Code::damaged if the file is shale's, but its first
-// value cannot be read; Code::io.
+// Format::recognize, by the note that the file has of its schema, or by its first value. Those of
+// shale have two meta pages that describe one tree (liblmdb never leaves such), keys 00000000 and
+// on, and maps of a key and the same fields; whatever liblmdb wrote to since is a file like any
+// other. All else is left to a scan of Dialect::own. Reads a few pages. Errors: Code::damaged if
+// the file is shale's, but its first value cannot be read; Code::io.
 std::optional<Schema> recognize_own_lmdb(const InputFile& file, const WalkProgress&) {
   const std::optional<lmdb::MetaPage> meta = meta_of_shale(file);
   if (!meta) return std::nullopt;
@@ -143,6 +165,9 @@ std::optional<Schema> recognize_own_lmdb(const InputFile& file, const WalkProgre
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
     return std::nullopt;  // of damaged pages the walk tells more
+  }
+  if (first && last) {
+    if (std::optional<Schema> noted = noted_schema(file)) return noted;
   }
   const bool is_ours = have_one_tree(file);
   try {
@@ -234,7 +259,12 @@ const Format lmdb_format = {
     .suffixes = kSuffixes,
     .options = kOptions,
     .reserved_fields = {},
-    .can = {.kinds = kKinds, .places_ascend = false, .largest_record = lmdb::kMaxValueBytes},
+    .can = {.kinds = kKinds,
+            .holds_ragged = true,
+            .holds_optional = true,
+            .holds_slashes = true,
+            .places_ascend = false,
+            .largest_record = lmdb::kMaxValueBytes},
     .more_suffixes = kMoreSuffixes,
     .a_file = "an LMDB file",
     .dialects = kDialects,
@@ -248,6 +278,7 @@ const Format lmdb_format = {
     .create_shard = create_lmdb_file,
     .recognize = recognize_own_lmdb,
     .survey = survey_lmdb_file,
+    .unpack = unpack_lmdb_file,
     .scan = scan_lmdb_shard,
     .split_scan = split_lmdb_scan,
     .scan_by_library = scan_lmdb_by_library,

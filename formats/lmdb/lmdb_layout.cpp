@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
 #include "shale/wire/msgpack_map.hpp"
@@ -376,7 +377,8 @@ constexpr LayoutFacts kLayouts[] = {
     {.dialect = Dialect::pickle,
      .described_by = {},
      .parse = parse_pickled<PickledForm::list_or_dict>,
-     .is_recognized = false},
+     .is_by_number = true,
+     .count_key = "length"},
     {.dialect = Dialect::lsun, .described_by = {}, .parse = parse_image}};
 
 }  // namespace
@@ -392,6 +394,18 @@ Error not_of_layout(const LayoutFacts& layout, std::string_view fact) {
 }
 
 std::span<const LayoutFacts> all_layouts() { return kLayouts; }
+
+bool LayoutFacts::is_count(std::string_view key, const StoredValue& value) const {
+  constexpr std::uint64_t kMostBytes = 64;
+  if (count_key.empty() || key != count_key || value.length > kMostBytes) return false;
+  try {
+    (void)parse_pickled_integer(value.view, value.begin, value.length, value.where);
+    return true;
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return false;
+  }
+}
 
 const LayoutFacts& facts_of(Dialect layout) {
   const auto* const found =

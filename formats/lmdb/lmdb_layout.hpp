@@ -41,9 +41,12 @@ struct LayoutFacts {
   std::vector<LayoutField> (*parse)(const StoredValue& value);
   bool has_pickled_list = false;  ///< of keys; else it is msgpack
   bool may_be_packed = false;     ///< or its list and its values are msgpack
-  bool is_recognized = true;      ///< false: only --parse asks for it
+  bool is_by_number = false;      ///< samples whose keys are numbers are in their order
   bool has_videos = false;        ///< lists of frames, whose classes are in their keys
   bool has_usual_fields = false;  ///< in each file: an image (or frames) and a label
+  /// The key of an entry that is not a sample if it is a pickled integer: how many there are.
+  std::string_view count_key = {};
+  [[nodiscard]] bool is_count(std::string_view key, const StoredValue& value) const;
 };
 [[nodiscard]] std::span<const LayoutFacts> all_layouts();
 /// Errors: Code::unsupported for a dialect that no LMDB file has.

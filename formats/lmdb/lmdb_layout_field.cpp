@@ -1,11 +1,42 @@
 #include "formats/lmdb/lmdb_layout_field.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
 namespace shale::lmdb {
+namespace {
+
+bool is_string(const Field& field) { return field.kind == Kind::text || field.kind == Kind::bytes; }
+
+// What a field is, in words: "a tensor float32 (2,)".
+std::string type_text(const Field& field) {
+  return field.kind == Kind::tensor ? "a tensor " + array_text(field.dtype, field.shape)
+                                    : std::string(name_of(field.kind));
+}
+
+// Makes `known` one that both are values of; false if there is none.
+bool widen(Field& known, const Field& found) {
+  if (is_string(known) && is_string(found)) {
+    if (found.kind == Kind::bytes) known.kind = Kind::bytes;
+    return true;
+  }
+  if (known.kind != found.kind || known.dtype != found.dtype ||
+      known.shape.size() != found.shape.size())
+    return false;
+  if (found.elements == Kind::bytes) known.elements = Kind::bytes;
+  for (std::size_t axis = 0; axis < known.shape.size(); ++axis) {
+    if (known.shape[axis] != found.shape[axis]) known.shape[axis] = kFreeSide;
+  }
+  return true;
+}
+
+}  // namespace
 
 LayoutField placed_field(std::string_view name, Kind kind, const FieldPlace& place) {
   return {.field = {.name = std::string(name), .kind = kind}, .cell = {.place = place}};
@@ -48,6 +79,82 @@ void name_image_and_label(std::vector<LayoutField>& components) {
   if (!is_image || label.kind != Kind::integer) return;
   image.name = "image";
   label.name = "label";
+}
+
+bool is_value_of(const Field& field, const Field& found) {
+  Field wider = field;
+  return widen(wider, found) && wider == field;
+}
+
+std::size_t CommonFields::place_of(std::string_view name, std::size_t at) const {
+  if (at < fields_.size() && fields_[at].name == name) return at;
+  return static_cast<std::size_t>(std::ranges::find(fields_, name, &Field::name) - fields_.begin());
+}
+
+const Field* CommonFields::find(std::string_view name, std::size_t at) const {
+  const std::size_t place = place_of(name, at);
+  return place == fields_.size() ? nullptr : &fields_[place];
+}
+
+void CommonFields::add(const std::vector<LayoutField>& found) {
+  ++values_;
+  const bool may_lack = std::ranges::all_of(found, &LayoutField::may_lack);
+  if (values_ > 1 && !may_lack && found.size() != fields_.size()) {
+    throw Error(Code::unsupported, "the value has {} fields, but those before it {}", found.size(),
+                fields_.size());
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) take(found[i], i);
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (last_met_[i] != values_) fields_[i].is_optional = true;
+  }
+}
+
+void CommonFields::take(const LayoutField& one, std::size_t at) {
+  const Field& field = one.field;
+  const std::size_t place = place_of(field.name, at);
+  const bool is_new = place == fields_.size();
+  const auto refused = [&](std::string_view fact) {
+    return Error(Code::unsupported, "field '{}' {}", printable(field.name), fact);
+  };
+  if (is_new && fields_.size() + without_value_.size() >= kMostFields)
+    throw Error(Code::unsupported, "the values have more than the limit of {} fields", kMostFields);
+  if (field.is_optional) {
+    const bool is_noted =
+        !is_new || std::ranges::find(without_value_, field.name) != without_value_.end();
+    if (!is_noted) without_value_.push_back(field.name);
+    return;
+  }
+  has_text_elements_ =
+      has_text_elements_ || (field.elements == Kind::text && one.cell.place.count > 0);
+  if (is_new) {
+    if (values_ > 1 && !one.may_lack) throw refused("is missing from the values before it");
+    fields_.push_back(field);
+    fields_.back().is_optional = values_ > 1;
+    last_met_.push_back(values_);
+    std::erase(without_value_, field.name);
+    return;
+  }
+  if (last_met_[place] == values_) throw refused("occurs twice");
+  last_met_[place] = values_;
+  Field& known = fields_[place];
+  if (!widen(known, field)) {
+    throw refused(
+        fmt::format("is {}, but in the values before it {}", type_text(field), type_text(known)));
+  }
+}
+
+Survey CommonFields::survey(Dialect dialect) && {
+  // Lists of nothing.
+  for (Field& field : fields_) {
+    if (!has_text_elements_) field.elements = Kind::bytes;
+  }
+  Survey survey = Survey::of_one_file({.fields = std::move(fields_)}, dialect);
+  for (const std::string& name : without_value_) {
+    survey.notes.push_back(
+        fmt::format("'{}' is left out: it is None in every value that has it", printable(name)));
+    survey.left_out.add({.kind = "entry", .name = name, .reason = "no_value"});
+  }
+  return survey;
 }
 
 }  // namespace shale::lmdb

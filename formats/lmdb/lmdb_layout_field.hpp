@@ -8,14 +8,16 @@
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/format/format.hpp"
 
 namespace shale::lmdb {
 
-/// A field of one value: what it is, and where.
+/// A field of one value: what it is, and where. It is optional if it is None, of no kind.
 struct LayoutField {
   Field field;
   IndexCell cell;
   std::vector<FieldPlace> elements = {};  ///< of a list
+  bool may_lack = false;                  ///< other values need not have it
 };
 
 /// A value that is to be taken apart: `length` bytes from `begin` of the view; `where` goes into
@@ -47,5 +49,33 @@ inline constexpr std::size_t kMostFields = 1'024;
                                                       const ViewBytes& view, std::uint64_t offset);
 /// Gives two components, an image and an integer, these names: nearly all of these files have them.
 void name_image_and_label(std::vector<LayoutField>& components);
+
+/// True if the value of a field that was found is one of `field`, as CommonFields made it.
+[[nodiscard]] bool is_value_of(const Field& field, const Field& found);
+
+/// What the values of a file have in common, as they are met one after the other: sides along which
+/// arrays differ are free, what some values lack is optional, strings are text where all are.
+class CommonFields {
+ public:
+  /// Errors: Code::unsupported, naming the field, for one of another kind, dtype or rank than
+  /// before, one that is there twice, one that is missing but may not be, more than kMostFields.
+  void add(const std::vector<LayoutField>& found);
+  /// The field of this name, as far as it is known; null: none. `at`: where it probably is.
+  [[nodiscard]] const Field* find(std::string_view name, std::size_t at) const;
+  [[nodiscard]] bool is_empty() const { return fields_.empty(); }
+
+  /// The fields, in the order in which they were met. What is None in all values is left out.
+  [[nodiscard]] Survey survey(Dialect dialect) &&;
+
+ private:
+  void take(const LayoutField& one, std::size_t at);
+  [[nodiscard]] std::size_t place_of(std::string_view name, std::size_t at) const;
+
+  std::vector<Field> fields_;
+  std::vector<std::uint64_t> last_met_;  // a field each: the number of the value that had it
+  std::vector<std::string> without_value_;
+  std::uint64_t values_ = 0;
+  bool has_text_elements_ = false;
+};
 
 }  // namespace shale::lmdb

@@ -12,7 +12,7 @@
 #include "shale/format/format.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
 
-#include "formats/lmdb/lmdb_cursor.hpp"
+#include "formats/lmdb/lmdb_databases.hpp"
 #include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_pickled.hpp"
 
@@ -37,8 +37,8 @@ std::string_view class_of(std::string_view key) { return key.substr(0, key.find(
 
 class NamedSamples::Lists {
  public:
-  Lists(const InputFile& file, const LayoutFacts& layout)
-      : file_(file), layout_(layout), map_(open_lmdb_map(file)) {
+  Lists(const InputFile& file, std::string_view database, const LayoutFacts& layout)
+      : file_(file), layout_(layout), map_(open_database(file, database)) {
     const std::span<const std::string_view> described_by = layout.described_by;
     const MetaEntry keys = meta_entry("__keys__");
     const std::uint64_t entries = map_->facts().entries;
@@ -227,8 +227,9 @@ class NamedSamples::Lists {
   std::vector<std::string> classes_;
 };
 
-NamedSamples::NamedSamples(const InputFile& file, const LayoutFacts& layout)
-    : lists_(std::make_unique<Lists>(file, layout)) {}
+NamedSamples::NamedSamples(const InputFile& file, std::string_view database,
+                           const LayoutFacts& layout)
+    : lists_(std::make_unique<Lists>(file, database, layout)) {}
 NamedSamples::~NamedSamples() = default;
 std::uint64_t NamedSamples::samples() const { return lists_->samples(); }
 const std::vector<std::string>& NamedSamples::classes() const { return lists_->classes(); }

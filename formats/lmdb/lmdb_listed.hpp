@@ -35,7 +35,7 @@ class NamedSamples {
   /// Reads and compares the entries that describe the file, which outlives this. Errors:
   /// Code::unsupported with the entry, for those that are absent, of another shape or do not agree;
   /// Code::damaged; Code::limit; Code::io.
-  NamedSamples(const InputFile& file, const LayoutFacts& layout);
+  NamedSamples(const InputFile& file, std::string_view database, const LayoutFacts& layout);
   ~NamedSamples();
   NamedSamples(const NamedSamples&) = delete;
   NamedSamples& operator=(const NamedSamples&) = delete;

@@ -25,6 +25,7 @@ constexpr std::uint32_t byte_swapped(std::uint32_t value) {
 
 TreeRecord read_tree(ByteReader& in) {
   TreeRecord tree;
+  in.skip(sizeof(std::uint32_t));  // the page size of the main one, or nothing
   tree.flags = in.read_u16();
   tree.depth = in.read_u16();
   tree.branch_pages = in.read_u64();
@@ -67,9 +68,9 @@ MetaPage read_meta(const InputFile& file, std::uint64_t offset, std::uint64_t nu
   }
   in.skip(sizeof(std::uint64_t));  // address of a map: nothing here maps
   const std::uint64_t map_bytes = in.read_u64();
-  MetaPage meta{.offset = offset, .page_bytes = in.read_u32(), .map_bytes = map_bytes};
+  MetaPage meta{.offset = offset, .page_bytes = 0, .map_bytes = map_bytes};
+  meta.page_bytes = number_at(page, in.offset() - offset);
   meta.free_tree = read_tree(in);
-  in.skip(sizeof(std::uint32_t));
   meta.main_tree = read_tree(in);
   meta.last_page = in.read_u64();
   meta.transaction = in.read_u64();
@@ -100,6 +101,11 @@ std::string turn_fault(const MetaPage& first, const MetaPage& second) {
 }
 
 }  // namespace
+
+TreeRecord read_tree_record(Bytes record) {
+  ByteReader in(record);
+  return read_tree(in);
+}
 
 std::uint32_t number_at(Bytes head, std::uint64_t offset) {
   return offset + 4 > head.size() ? 0 : ByteReader(head.subspan(offset)).read_u32();

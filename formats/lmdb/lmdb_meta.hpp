@@ -34,6 +34,10 @@ struct MetaPage {
   }
 };
 
+/// Bytes of a record of a tree, in a meta page or as the value of a named database.
+inline constexpr std::size_t kTreeRecordBytes = 48;
+[[nodiscard]] TreeRecord read_tree_record(Bytes record);
+
 /// Reads both meta pages and gives the one that counts. What is wrong with the other one, or with
 /// the two together, goes to the sink; the file stays readable by the one given.
 /// Errors: Code::unsupported, by name, for files of LMDB versions, machines and word sizes with

@@ -21,6 +21,7 @@
 //  +88  tree 1: the entries
 //  +136 u64 last page in use                     A value of a node larger than (psize - 16) / 2 - 2 bytes (header and key included)
 //  +144 u64 transaction: the higher one counts   lies on overflow pages: their header once, then the data, contiguous.
+//  Behind it, where liblmdb reads nothing, files of shale may have a note: u32 bytes, u32 crc32c, the note.
 //
 //  Free pages: entries of tree 0, key u64 transaction, data u64 count, then count page numbers, descending.
 //  Source: liblmdb 0.9.24, mdb.c: MDB_page, MDB_node, MDB_meta, MDB_db, mdb_node_add, mdb_page_split.
@@ -34,6 +35,9 @@ inline constexpr std::uint64_t kPageHeaderBytes = 16, kNodeHeaderBytes = 8,
 /// The page size of every file that shale writes, whatever machine it runs on.
 inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kMetaPages = 2;
+/// Behind what liblmdb reads of a meta page: the note's length, its checksum, the note.
+inline constexpr std::uint64_t kNoteHeadBytes = 8,
+                               kMostNoteBytes = kPageBytes - kMetaBytes - kNoteHeadBytes;
 inline constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 inline constexpr std::uint64_t kMaxKeyBytes = 511, kMaxValueBytes = 0xffff'ffff;
 inline constexpr std::uint32_t kMaxDepth = 32;  ///< CURSOR_STACK

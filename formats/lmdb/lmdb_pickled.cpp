@@ -11,50 +11,76 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/wire/pickle_reader.hpp"
+#include "shale/wire/pickled_array.hpp"
 
 namespace shale::lmdb {
 namespace {
 
 using Value = PickleValue;
 
-// NumPy 2 has its modules under numpy._core.
-constexpr std::string_view kReconstruct[] = {"numpy.core.multiarray _reconstruct",
-                                             "numpy._core.multiarray _reconstruct"};
-constexpr std::string_view kFromBuffer[] = {"numpy.core.numeric _frombuffer",
-                                            "numpy._core.numeric _frombuffer"};
-constexpr std::string_view kScalar[] = {"numpy.core.multiarray scalar",
-                                        "numpy._core.multiarray scalar"};
-constexpr std::string_view kDType = "numpy dtype";
-constexpr std::string_view kGlobals[] = {kReconstruct[0], kReconstruct[1], kFromBuffer[0],
-                                         kFromBuffer[1],  kScalar[0],      kScalar[1],
-                                         kDType,          "numpy ndarray"};
-constexpr PickleLimits kLimits = {.values = 8'192, .depth = 16, .text_bytes = 65'536};
-constexpr std::uint64_t kLongestName = 4'096;
+// Objects of PyTorch Geometric have their attributes as their state: those of version 1 a dict of
+// them; those of version 2 a storage, whose state has them as its mapping.
+// Source: torch_geometric/data/data.py, torch_geometric/data/storage.py.
+constexpr std::string_view kGraphData = "torch_geometric.data.data Data",
+                           kStorage = "torch_geometric.data.storage GlobalStorage";
+constexpr std::string_view kDataGlobals[] = {kGraphData, kStorage,
+                                             "torch_geometric.data.data DataEdgeAttr",
+                                             "torch_geometric.data.data DataTensorAttr"};
+constexpr PickleLimits kLimits = {
+    .values = 8'192, .depth = 16, .text_bytes = 65'536, .takes_objects = true};
 
-bool is_call_of(const Value& value, std::span<const std::string_view> names) {
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view name) { return value.is_call_of(name); });
+// Pickles have views of them.
+std::span<const std::string_view> all_globals() {
+  static const std::vector<std::string_view> names = [] {
+    const std::span<const std::string_view> arrays = pickled_array_globals();
+    std::vector<std::string_view> all(arrays.begin(), arrays.end());
+    all.insert(all.end(), std::begin(kDataGlobals), std::end(kDataGlobals));
+    return all;
+  }();
+  return names;
 }
 
-bool is_run(const Value& value) {
-  return value.is(PickleKind::bytes) || value.is(PickleKind::text);
+// The value of this name in a dict; nullopt if there is none.
+std::optional<Value> entry_of(const std::optional<Value>& dict, std::string_view name) {
+  if (!dict || !dict->is(PickleKind::dict)) return std::nullopt;
+  for (std::size_t i = 0; i < dict->entries(); ++i) {
+    if (dict->key(i).is(PickleKind::text) && dict->key(i).text() == name) return dict->value(i);
+  }
+  return std::nullopt;
+}
+
+// Of a class of another library: the class itself is never needed.
+bool is_object(const Value& value) {
+  if (!value.is(PickleKind::call)) return false;
+  const std::span<const std::string_view> arrays = pickled_array_globals();
+  return std::ranges::find(arrays, value.name()) == arrays.end();
+}
+
+// The attributes of an object, as a dict; any other value as it is.
+Value attributes_of(const Value& value) {
+  if (!value.is_call_of(kGraphData)) {
+    if (!is_object(value) || !value.state()) return value;
+    const Value state = *value.state();
+    // With slots: the dict, if there is one, and what is in the slots.
+    const bool has_slots = state.is(PickleKind::tuple) && state.size() == 2;
+    return has_slots && state[0].is(PickleKind::none) ? state[1] : state;
+  }
+  const std::optional<Value> state = value.state(), store = entry_of(state, "_store");
+  if (store && store->is_call_of(kStorage))
+    return entry_of(store->state(), "_mapping").value_or(value);
+  return state.value_or(value);
 }
 
 bool is_sequence(const Value& value) {
   return value.is(PickleKind::list) || value.is(PickleKind::tuple);
 }
 
-struct PickledArray {
-  DType dtype;
-  std::vector<std::uint64_t> shape;
-  FieldPlace data;
-};
-
 class ValueParser {
  public:
   ValueParser(const ViewBytes& view, std::uint64_t begin, std::string_view where)
-      : view_(view), begin_(begin), where_(where) {}
+      : view_(view), begin_(begin), where_(where), arrays_(view, begin, where) {}
 
   // (bytes, int)
   [[nodiscard]] std::vector<LayoutField> pair(const Value& root) const {
@@ -73,36 +99,47 @@ class ValueParser {
     return {bytes_field("image", root[0][0]), std::move(label)};
   }
 
-  [[nodiscard]] std::vector<LayoutField> components(const Value& root, bool may_be_dict) const {
+  [[nodiscard]] std::vector<LayoutField> components(const Value& object, bool may_be_dict) const {
+    const Value root = may_be_dict ? attributes_of(object) : object;
     std::vector<LayoutField> fields;
-    const bool is_dict = may_be_dict && root.is(PickleKind::dict);
-    if (!is_dict && !is_sequence(root)) throw refused(root, "a list of fields");
-    const std::size_t count = is_dict ? root.entries() : root.size();
-    if (count > kMostFields) throw refused(root, "at most 1024 fields");
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::optional<std::string> key = is_dict ? name_in(root.key(i)) : std::nullopt;
-      if (is_dict && !key) throw refused(root.key(i), "the name of a field");
-      const std::string name = key ? *key : fmt::format("field{}", i);
-      fields.push_back(field(name, is_dict ? root.value(i) : root[i]));
+    if (may_be_dict && root.is(PickleKind::dict)) {
+      add_entries(fields, "", root);
+      return fields;
     }
-    if (!is_dict) name_image_and_label(fields);
+    if (!is_sequence(root)) throw refused(root, "a list of fields");
+    if (root.size() > kMostFields) throw refused(root, "at most 1024 fields");
+    for (std::size_t i = 0; i < root.size(); ++i)
+      fields.push_back(field(fmt::format("field{}", i), root[i]));
+    name_image_and_label(fields);
     return fields;
   }
 
  private:
-  [[nodiscard]] Error refused(const Value& found, std::string_view expected) const {
-    return Error(Code::unsupported, "the value has {} ({}), expected {}",
-                 shale::name_of(found.kind()),
-                 found.is(PickleKind::call) ? found.name() : "pickled", expected)
-        .at(where_, is_run(found) ? found.offset() : begin_);
+  // A dict in a dict, or the attributes of an object in it, are fields of both names.
+  void add_entries(std::vector<LayoutField>& fields, const std::string& before,
+                   const Value& dict) const {
+    for (std::size_t i = 0; i < dict.entries(); ++i) {
+      const std::optional<std::string> key = name_in(dict.key(i));
+      if (!key) throw refused(dict.key(i), "the name of a field");
+      const std::string name = field_name_of(before + *key);
+      const Value value = attributes_of(dict.value(i));
+      if (value.is(PickleKind::dict)) {
+        add_entries(fields, name + '_', value);
+        continue;
+      }
+      if (fields.size() == kMostFields) throw refused(dict, "at most 1024 fields");
+      fields.push_back(value.is(PickleKind::none)
+                           ? LayoutField{.field = {.name = name, .is_optional = true}, .cell = {}}
+                           : field(name, value));
+      fields.back().may_lack = true;
+    }
   }
 
-  // A short string. Those of Python 2 are bytes.
+  [[nodiscard]] Error refused(const Value& found, std::string_view expected) const {
+    return arrays_.refused(found, expected);
+  }
   [[nodiscard]] std::optional<std::string> name_in(const Value& value) const {
-    if (value.is(PickleKind::text)) return std::string(value.text());
-    if (!value.is(PickleKind::bytes) || value.length() > kLongestName) return std::nullopt;
-    std::string name(as_text(view_(value.offset(), value.length())));
-    return is_utf8(name) ? std::optional(std::move(name)) : std::nullopt;
+    return arrays_.name_in(value);
   }
 
   [[nodiscard]] LayoutField bytes_field(std::string_view name, const Value& value) const {
@@ -115,8 +152,8 @@ class ValueParser {
   }
 
   [[nodiscard]] LayoutField number_in(std::string_view name, const Value& value) const {
-    if (is_call_of(value, kScalar)) {
-      LayoutField made = scalar_field(name, value);
+    if (const std::optional<PickledArray> scalar = arrays_.scalar_of(value)) {
+      LayoutField made = number_at(name, scalar->dtype, scalar->offset, value);
       if (made.field.kind == Kind::integer) return made;
     }
     if (!value.is(PickleKind::integer) && !value.is(PickleKind::boolean))
@@ -126,10 +163,9 @@ class ValueParser {
 
   // The number in an array of one.
   [[nodiscard]] LayoutField only_element(const Value& value) const {
-    const std::optional<PickledArray> array = array_of(value);
-    if (!array || array->data.length != array->dtype.item_bytes())
-      throw refused(value, "one label");
-    LayoutField made = number_at("label", array->dtype, array->data.offset, value);
+    const std::optional<PickledArray> array = arrays_.array_of(value);
+    if (!array || array->length != array->dtype.item_bytes()) throw refused(value, "one label");
+    LayoutField made = number_at("label", array->dtype, array->offset, value);
     if (made.field.kind != Kind::integer) throw refused(value, "an integer");
     return made;
   }
@@ -138,22 +174,21 @@ class ValueParser {
     if (value.is(PickleKind::bytes)) return bytes_field(name, value);
     if (value.is(PickleKind::integer) || value.is(PickleKind::boolean))
       return number_in(name, value);
-    if (is_call_of(value, kScalar)) return scalar_field(name, value);
+    if (const std::optional<PickledArray> scalar = arrays_.scalar_of(value))
+      return number_at(name, scalar->dtype, scalar->offset, value);
     if (value.is(PickleKind::real)) return real_field(name, value.real());
     if (value.is(PickleKind::text)) return placed_field(name, Kind::text, place_of(value));
-    std::optional<PickledArray> array = array_of(value);
-    if (!array) throw refused(value, "bytes, a string, a number or an array");
-    // Of its shape's size: array_in() has seen to that.
-    return array_field(name, std::move(array->dtype), std::move(array->shape), array->data).value();
-  }
-
-  // scalar(dtype, bytes)
-  [[nodiscard]] LayoutField scalar_field(std::string_view name, const Value& value) const {
-    if (value.size() != 2 || !value[1].is(PickleKind::bytes)) throw refused(value, "a number");
-    const DType dtype = dtype_of(value[0]);
-    if (value[1].length() != dtype.item_bytes())
-      throw refused(value, "a number of its dtype's size");
-    return number_at(name, dtype, value[1].offset(), value);
+    std::optional<PickledArray> array = arrays_.array_of(value);
+    if (!array) {
+      throw Error(Code::unsupported,
+                  "field '{}' is {}, expected bytes, a string, a number or an array",
+                  printable(name), shale::name_of(value.kind()))
+          .at(where_, begin_);
+    }
+    // Of its shape's size: array_of() has seen to that.
+    return array_field(name, std::move(array->dtype), std::move(array->shape),
+                       {.offset = array->offset, .length = array->length})
+        .value();
   }
 
   [[nodiscard]] LayoutField number_at(std::string_view name, const DType& dtype,
@@ -163,70 +198,32 @@ class ValueParser {
     return std::move(*made);
   }
 
-  // dtype('i8', ...) with the state (version, byte order, ...)
-  [[nodiscard]] DType dtype_of(const Value& value) const {
-    const bool is_dtype = value.is_call_of(kDType) && value.size() >= 1 && value.state() &&
-                          value.state()->is(PickleKind::tuple) && value.state()->size() >= 2;
-    if (!is_dtype) throw refused(value, "a dtype");
-    const std::optional<std::string> type = name_in(value[0]), order = name_in((*value.state())[1]);
-    if (!type || !order) throw refused(value, "a dtype");
-    if (*order == ">") throw refused(value, "a dtype that is not big-endian");
-    try {
-      return DType::parse(fmt::format("{}{}", *order == "<" ? "<" : "|", *type));
-    } catch (const Error&) {
-      throw refused(value, "a dtype of numbers");
-    }
-  }
-
-  // Nullopt for what is not an array.
-  [[nodiscard]] std::optional<PickledArray> array_of(const Value& value) const {
-    if (is_call_of(value, kFromBuffer)) {
-      // _frombuffer(data, dtype, shape, order)
-      if (value.size() != 4 || !value[3].is(PickleKind::text) || value[3].text() != "C")
-        throw refused(value, "an array in C order");
-      return array_in(value, value[1], value[2], value[0]);
-    }
-    if (!is_call_of(value, kReconstruct)) return std::nullopt;
-    // _reconstruct(ndarray, (0,), b'b') with the state (1, shape, dtype, is_fortran, data)
-    const std::optional<Value> state = value.state();
-    if (!state || !state->is(PickleKind::tuple) || state->size() != 5)
-      throw refused(value, "an array with its contents");
-    const Value is_fortran = (*state)[3];
-    if (!is_fortran.is(PickleKind::boolean) || is_fortran.integer() != 0)
-      throw refused(value, "an array in C order");
-    return array_in(value, (*state)[2], (*state)[1], (*state)[4]);
-  }
-
-  [[nodiscard]] PickledArray array_in(const Value& array, const Value& dtype, const Value& shape,
-                                      const Value& data) const {
-    if (!shape.is(PickleKind::tuple) || !data.is(PickleKind::bytes))
-      throw refused(array, "an array of numbers");
-    Field field{.name = "array", .kind = Kind::tensor, .dtype = dtype_of(dtype)};
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (!shape[i].is(PickleKind::integer) || shape[i].integer() < 0)
-        throw refused(shape, "the sides of an array");
-      field.shape.push_back(static_cast<std::uint64_t>(shape[i].integer()));
-    }
-    if (field.tensor_bytes() != data.length()) throw refused(array, "an array of its shape's size");
-    return {.dtype = std::move(field.dtype),
-            .shape = std::move(field.shape),
-            .data = {.offset = data.offset(), .length = data.length()}};
-  }
-
   const ViewBytes& view_;
   std::uint64_t begin_;
   std::string_view where_;
+  PickledArrays arrays_;
 };
 
 }  // namespace
 
 std::vector<LayoutField> parse_pickled_value(PickledForm form, const StoredValue& value) {
-  const Pickle pickle =
-      read_pickle(value.view, value.begin, value.length, value.where, kGlobals, kLimits);
+  // Its memory serves the next value.
+  static thread_local Pickle pickle;
+  pickle = read_pickle(value.view, value.begin, value.length, value.where, all_globals(), kLimits,
+                       std::move(pickle));
   const ValueParser parser(value.view, value.begin, value.where);
   if (form == PickledForm::pair) return parser.pair(pickle.root());
   if (form == PickledForm::batch) return parser.collated(pickle.root());
   return parser.components(pickle.root(), form == PickledForm::list_or_dict);
+}
+
+std::string class_of_pickle(const StoredValue& value) {
+  const Pickle pickle =
+      read_pickle(value.view, value.begin, value.length, value.where, all_globals(), kLimits);
+  if (!is_object(pickle.root())) return {};
+  std::string name = printable(pickle.root().name());
+  std::ranges::replace(name, ' ', '.');
+  return name;
 }
 
 std::int64_t parse_pickled_integer(const ViewBytes& view, std::uint64_t begin, std::uint64_t length,

@@ -20,13 +20,18 @@ enum class PickledForm : std::uint8_t {
   pair,          ///< (bytes, int)
   batch,         ///< ([bytes], array([int])), or a list of one int
   list,          ///< a list or tuple of fields
-  list_or_dict,  ///< the same, or a dict of them by name
+  list_or_dict,  ///< the same, or a dict of them by name, or an object with such a dict as its
+                 ///< state
 };
 
 /// As LayoutFacts::parse. A field is bytes, a string, a number, or an array of NumPy: one of uint8
 /// in one dimension is bytes.
 [[nodiscard]] std::vector<LayoutField> parse_pickled_value(PickledForm form,
                                                            const StoredValue& value);
+
+/// The class of a pickled object, "graphs.data.Data"; empty for anything else. Errors: same as
+/// parse_pickled_value.
+[[nodiscard]] std::string class_of_pickle(const StoredValue& value);
 
 /// A pickled int. Errors: same as parse_pickled_value.
 [[nodiscard]] std::int64_t parse_pickled_integer(const ViewBytes& view, std::uint64_t begin,

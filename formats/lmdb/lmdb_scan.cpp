@@ -12,6 +12,8 @@
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
 
+#include "formats/lmdb/lmdb_databases.hpp"
+#include "formats/lmdb/lmdb_keyed.hpp"
 #include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_library.hpp"
 #include "formats/lmdb/lmdb_listed.hpp"
@@ -39,7 +41,10 @@ class LmdbScanner {
       : file_(input.files[0]),
         schema_(input.schema),
         dialect_(input.layout.dialect),
-        facts_(is_layout(dialect_) ? &lmdb::facts_of(dialect_) : nullptr),
+        keys_(input.layout.keys),
+        database_(input.layout.database),
+        facts_(is_layout(dialect_) && dialect_ != Dialect::keys ? &lmdb::facts_of(dialect_)
+                                                                : nullptr),
         reads_payload_(input.reads_payload),
         rows_(rows),
         findings_(findings),
@@ -54,17 +59,22 @@ class LmdbScanner {
     if (!meta) return;
     std::optional<SparseReading> sparse;
     if (!reads_payload_) sparse.emplace(file_);
-    const bool is_listed = facts_ != nullptr && !facts_->described_by.empty();
+    const bool is_keyed = !is_own() && (!keys_.empty() || dialect_ == Dialect::keys);
+    const bool is_listed = is_keyed || (facts_ != nullptr && !facts_->described_by.empty());
     const lmdb::TreeWalkOptions options{
         .is_own = is_own(),
         .reads_overflow_headers = reads_payload_,
         .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain && !is_listed,
         .pace = &pace_};
     const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
-      if (!is_listed) scan_entry(entry);
+      if (!is_listed && !is_count(entry)) scan_entry(entry);
     };
     (void)lmdb::walk_trees(file_, *meta, options, entries, found_in_pages);
-    if (is_listed) scan_listed();
+    if (is_keyed) {
+      scan_keyed();
+    } else if (is_listed) {
+      scan_listed();
+    }
   }
 
   /// The rows of a part: false where they are not as shale writes them, which may have become a
@@ -90,6 +100,13 @@ class LmdbScanner {
 
  private:
   [[nodiscard]] bool is_own() const { return dialect_ == Dialect::own; }
+
+  bool is_count(const TreeEntry& entry) {
+    if (facts_ == nullptr || entry.value_offset == kMissing) return false;
+    value_.enter(entry);
+    return facts_->is_count(as_text(entry.key),
+                            {value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
+  }
 
   // A map that is much larger than its file cannot be had everywhere; shale writes none.
   bool has_small_map() {
@@ -117,7 +134,8 @@ class LmdbScanner {
     finding.file = file_.name();
     finding.offset = 0;
     try {
-      MetaPage meta = lmdb::read_live_meta(file_, findings);
+      const std::string_view database = std::string_view(database_).substr(0, database_.find(','));
+      MetaPage meta = lmdb::meta_of_database(file_, database, findings);
       finding.offset = meta.offset;
       if ((meta.main_tree.flags & lmdb::kDupSort) != 0) {
         finding.message = "entries are sorted duplicates, which cannot be rows";
@@ -131,7 +149,7 @@ class LmdbScanner {
           fmt::format("pages of {} bytes, flags {:#06x}", meta.page_bytes, meta.main_tree.flags);
       finding.expected = fmt::format("{}, {:#06x}", lmdb::kPageBytes, 0);
     } catch (const Error& error) {
-      if (error.code() != Code::damaged && error.code() != Code::unsupported) throw;
+      if (!is_about_bytes(error) && error.code() != Code::usage) throw;
       finding.message = error.message();
       finding.offset = error.offset();
     }
@@ -139,10 +157,15 @@ class LmdbScanner {
     return std::nullopt;
   }
 
-  void scan_entry(const TreeEntry& entry) {
-    draft_.at_row(row_number_);
+  void begin_row() {
     row_ = {};
     row_.cells.resize(schema_.fields.size());
+    row_.sides.resize(ragged_axes_);
+  }
+
+  void scan_entry(const TreeEntry& entry) {
+    draft_.at_row(row_number_);
+    begin_row();
     if (is_own()) check_ordinal(entry);
     value_.enter(entry);
     if (!is_own()) take_key(entry);
@@ -162,18 +185,55 @@ class LmdbScanner {
   void scan_listed() {
     draft_.at_row(std::nullopt);
     try {
-      const lmdb::NamedSamples listed(file_, *facts_);
+      const lmdb::NamedSamples listed(file_, database_, *facts_);
       listed.for_each([&](const lmdb::NamedSample& sample) {
         pace_.step_to_row(row_number_, listed.samples());
         draft_.at_row(row_number_);
-        row_ = {};
-        row_.cells.resize(schema_.fields.size());
+        begin_row();
         draft_.at_key(sample.key);
         row_.key_hash = xxh3_64(as_bytes(sample.key));
         row_.key = placed(sample.key_offset, sample.key.size());
         scan_listed_value(listed, sample);
         emit();
       });
+    } catch (const Error& error) {
+      report(error);
+    }
+  }
+
+  // The samples whose keys say where their fields are, or in which order they are.
+  void scan_keyed() {
+    draft_.at_row(std::nullopt);
+    try {
+      const bool is_by_fields = dialect_ == Dialect::keys;
+      const lmdb::KeyedSamples keyed(file_, keys_, database_);
+      if (!is_by_fields && keyed.pattern().fields.size() != 1)
+        throw Error(Code::damaged, "the index names several entries for a sample").at(file_.path());
+      keyed.for_each([&](const lmdb::KeyedSample& sample) {
+        pace_.step_to_row(row_number_, keyed.expected());
+        draft_.at_row(row_number_);
+        begin_row();
+        draft_.at_key(sample.key);
+        row_.key_hash = xxh3_64(as_bytes(sample.key));
+        row_.key = placed(sample.key_offset, sample.key.size());
+        if (is_by_fields) {
+          scan_fields(sample, keyed.pattern());
+        } else {
+          const TreeEntry entry = lmdb::tree_entry_of(*sample.entries.front());
+          value_.enter(entry);
+          scan_layout_value(entry, 0);
+        }
+        emit();
+      });
+    } catch (const Error& error) {
+      report(error);
+    }
+  }
+
+  void scan_fields(const lmdb::KeyedSample& sample, const KeyPattern& pattern) {
+    try {
+      take_fields(lmdb::fields_of(sample, pattern, &schema_, value_, file_.path()),
+                  row_.key.offset);
     } catch (const Error& error) {
       report(error);
     }
@@ -204,21 +264,56 @@ class LmdbScanner {
       return report(error);
     }
     if (facts_->has_videos) fields.back().cell.integer = label;
-    const bool fits = std::equal(
-        fields.begin(), fields.end(), schema_.fields.begin(), schema_.fields.end(),
-        [](const lmdb::LayoutField& found, const Field& field) { return found.field == field; });
-    if (!fits) {
-      draft_.begin("the value has other fields than those before it", entry.value_offset);
+    take_fields(fields, entry.value_offset);
+  }
+
+  void take_fields(const std::vector<lmdb::LayoutField>& fields, std::uint64_t offset) {
+    if (!fits_schema(fields)) {
+      draft_.begin("the value has other fields than those before it", offset);
       return draft_.send();
     }
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      row_.cells[i] = fields[i].cell;
-      row_.elements.insert(row_.elements.end(), fields[i].elements.begin(),
-                           fields[i].elements.end());
-      const FieldPlace& place = fields[i].cell.place;
-      if (is_located(fields[i].field.kind))
-        row_.cells[i].place = placed(place.offset, place.length, place.count);
+    std::span<std::uint64_t> sides = row_.sides;
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      const Field& field = schema_.fields[i];
+      const std::size_t axes = field.is_ragged() ? field.shape.size() : 0;
+      const lmdb::LayoutField* const found = find_in(fields, i);
+      if (found == nullptr || found->field.is_optional) {
+        row_.cells[i].lacks_number = !is_located(field.kind);
+      } else {
+        row_.cells[i] = found->cell;
+        row_.elements.insert(row_.elements.end(), found->elements.begin(), found->elements.end());
+        const FieldPlace& place = found->cell.place;
+        if (is_located(field.kind))
+          row_.cells[i].place = placed(place.offset, place.length, place.count);
+        if (axes > 0) std::ranges::copy(found->field.shape, sides.begin());
+      }
+      sides = sides.subspan(axes);
     }
+  }
+
+  // The field of the schema, where most values have it, or elsewhere; null if it is not there.
+  [[nodiscard]] const lmdb::LayoutField* find_in(const std::vector<lmdb::LayoutField>& fields,
+                                                 std::size_t field) const {
+    const std::string& name = schema_.fields[field].name;
+    if (field < fields.size() && fields[field].field.name == name) return &fields[field];
+    const auto found = std::ranges::find(
+        fields, name,
+        [](const lmdb::LayoutField& one) -> const std::string& { return one.field.name; });
+    return found == fields.end() ? nullptr : &*found;
+  }
+
+  // Each field of the schema once, if it must be there, and nothing else but None.
+  [[nodiscard]] bool fits_schema(const std::vector<lmdb::LayoutField>& fields) const {
+    std::size_t met = 0;
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      const Field& field = schema_.fields[i];
+      const lmdb::LayoutField* const found = find_in(fields, i);
+      const bool has_value = found != nullptr && !found->field.is_optional;
+      if (has_value ? !lmdb::is_value_of(field, found->field) : !field.is_optional) return false;
+      met += has_value ? 1 : 0;
+    }
+    return met == static_cast<std::size_t>(std::ranges::count_if(
+                      fields, [](const lmdb::LayoutField& one) { return !one.field.is_optional; }));
   }
 
   void check_flags(const TreeEntry& entry) {
@@ -282,9 +377,17 @@ class LmdbScanner {
     }
     read_key(entry);
     check_names(entry);
+    std::span<std::uint64_t> sides = row_.sides;
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      const Field& field = schema_.fields[i];
+      const std::size_t axes = field.is_ragged() ? field.shape.size() : 0;
       const MsgpackEntry* value = find_field(i);
-      if (value != nullptr) fill_cell(schema_.fields[i], *value, row_.cells[i]);
+      if (value != nullptr && !is_none(*value)) {
+        fill_cell(field, *value, row_.cells[i], sides.first(axes));
+      } else if (field.is_optional) {
+        row_.cells[i].lacks_number = !is_located(field.kind);
+      }
+      sides = sides.subspan(axes);
     }
   }
 
@@ -296,7 +399,7 @@ class LmdbScanner {
       draft_.begin("map has no entry 'key'", entry.value_offset).field = "key";
       return draft_.send();
     }
-    const bool is_of_type = lmdb::can_hold(Kind::bytes, *key, is_own());
+    const bool is_of_type = is_own() ? key->type == MsgpackType::bytes : key->is_run();
     if (!is_of_type || key->length > kMaxKeyBytes) {
       draft_.begin("entry 'key' of the map is not a valid key", key->value_offset).field = "key";
       draft_.send(fmt::format("{} of {} bytes", name_of(key->type), key->length),
@@ -309,15 +412,28 @@ class LmdbScanner {
     row_.key = placed(key->offset, key->length);
   }
 
-  // The map's entries without the key: own maps have it in front, others anywhere or not at all.
-  [[nodiscard]] bool is_as_planned() const {
-    const std::size_t keys = is_own() || lmdb::find_entry(map_, "key") != nullptr ? 1 : 0;
-    if (map_.size() != schema_.fields.size() + keys) return false;
-    if (!is_own()) return true;
-    if (map_[0].name != "key") return false;
-    return std::equal(
-        schema_.fields.begin(), schema_.fields.end(), map_.begin() + 1,
-        [](const Field& field, const MsgpackEntry& entry) { return field.name == entry.name; });
+  // What maps of others have where a value is absent.
+  [[nodiscard]] bool is_none(const MsgpackEntry& value) const {
+    return !is_own() && value.type == MsgpackType::nil;
+  }
+
+  // The map's entries without the key: own maps have it in front, others anywhere or not at all,
+  // and `fields` of the schema.
+  [[nodiscard]] bool is_as_planned(std::size_t fields) const {
+    if (!is_own()) {
+      const auto others = std::ranges::count_if(map_, [this](const MsgpackEntry& entry) {
+        return entry.name == "key" || (is_none(entry) && !schema_.find(entry.name));
+      });
+      return map_.size() == fields + static_cast<std::size_t>(others);
+    }
+    if (map_.empty() || map_[0].name != "key") return false;
+    auto next = map_.begin() + 1;
+    for (const Field& field : schema_.fields) {
+      const bool is_there = next != map_.end() && next->name == field.name;
+      if (!is_there && !field.is_optional) return false;
+      if (is_there) ++next;
+    }
+    return next == map_.end();
   }
 
   [[nodiscard]] const MsgpackEntry* find_field(std::size_t field) const {
@@ -330,18 +446,22 @@ class LmdbScanner {
   // Exactly the schema's fields, once each.
   void check_names(const TreeEntry& entry) {
     bool is_complete = !is_own() || lmdb::find_entry(map_, "key") != nullptr;
+    std::size_t fields = 0;
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
-      if (find_field(i) != nullptr) continue;
+      const MsgpackEntry* const value = find_field(i);
+      fields += value != nullptr ? 1 : 0;
+      const bool is_there = value != nullptr && !is_none(*value);
+      if (is_there || schema_.fields[i].is_optional) continue;
       is_complete = false;
       const std::string& name = schema_.fields[i].name;
       draft_.begin(fmt::format("map has no entry '{}'", printable(name)), entry.value_offset)
           .field = name;
       draft_.send();
     }
-    if (is_as_planned() || !is_complete) return;
+    if (is_as_planned(fields) || !is_complete) return;
     const auto extra =
         std::find_if(map_.begin(), map_.end(), [this](const MsgpackEntry& candidate) {
-          return candidate.name != "key" && !schema_.find(candidate.name);
+          return candidate.name != "key" && !is_none(candidate) && !schema_.find(candidate.name);
         });
     if (extra != map_.end()) {
       draft_.begin("map has an entry that the schema does not have", extra->value_offset);
@@ -352,8 +472,9 @@ class LmdbScanner {
                 fmt::format("{} in the order of the schema", schema_.fields.size() + 1));
   }
 
-  void fill_cell(const Field& field, const MsgpackEntry& value, IndexCell& cell) {
-    if (!lmdb::can_hold(field.kind, value, is_own())) {
+  void fill_cell(const Field& field, const MsgpackEntry& value, IndexCell& cell,
+                 std::span<std::uint64_t> sides) {
+    if (!lmdb::can_hold(field, value, is_own())) {
       draft_.begin("value of the map has the wrong type", value.value_offset).field = field.name;
       return draft_.send(std::string(name_of(value.type)), std::string(name_of(field.kind)));
     }
@@ -365,7 +486,7 @@ class LmdbScanner {
         cell.real = value.real;
         return;
       case Kind::tensor:
-        return fill_tensor(field, value, cell);
+        return fill_tensor(field, value, cell, sides);
       case Kind::bytes:
       case Kind::text:
       case Kind::list:
@@ -373,7 +494,8 @@ class LmdbScanner {
     }
   }
 
-  void fill_tensor(const Field& field, const MsgpackEntry& value, IndexCell& cell) {
+  void fill_tensor(const Field& field, const MsgpackEntry& value, IndexCell& cell,
+                   std::span<std::uint64_t> sides) {
     std::optional<lmdb::TensorValue> tensor;
     try {
       tensor = lmdb::read_tensor(value_.view(), value, is_own());
@@ -390,15 +512,20 @@ class LmdbScanner {
       draft_.begin("tensor has the wrong dtype", value.value_offset).field = field.name;
       return draft_.send(tensor->dtype, dtype);
     }
-    if (tensor->shape != field.shape) {
+    if (is_own() && tensor->is_ragged != field.is_ragged()) {
+      draft_.begin("tensor is not written as its field is", value.value_offset).field = field.name;
+      return draft_.send();
+    }
+    if (!shape_fits(tensor->shape, field.shape)) {
       draft_.begin("tensor has the wrong shape", value.value_offset).field = field.name;
       return draft_.send(shape_text(tensor->shape), shape_text(field.shape));
     }
-    if (tensor->data.length != field.tensor_bytes()) {
+    if (!field.takes_tensor(tensor->shape, tensor->data.length)) {
       draft_.begin("tensor's data has the wrong size", value.value_offset).field = field.name;
       return draft_.send(fmt::format("{} bytes", tensor->data.length),
-                         fmt::to_string(field.tensor_bytes()));
+                         fmt::format("those of {}", array_text(field.dtype, tensor->shape)));
     }
+    if (field.is_ragged()) std::ranges::copy(tensor->shape, sides.begin());
     cell.place = placed(tensor->data.offset, tensor->data.length);
   }
 
@@ -413,8 +540,10 @@ class LmdbScanner {
 
   const InputFile& file_;
   const Schema& schema_;
+  std::size_t ragged_axes_ = schema_.ragged_axes();
   Dialect dialect_;
-  const lmdb::LayoutFacts* facts_;  // of a layout
+  const std::string &keys_, &database_;  // as ShardLayout has them
+  const lmdb::LayoutFacts* facts_;       // of a layout
   bool reads_payload_;
   const RowSink& rows_;
   const FindingSink& findings_;

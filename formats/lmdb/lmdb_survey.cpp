@@ -10,11 +10,15 @@
 #include "shale/base/error.hpp"
 #include "shale/base/finding.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
+#include "shale/wire/msgpack_sample.hpp"
 
 #include "formats/lmdb/lmdb_cursor.hpp"
+#include "formats/lmdb/lmdb_databases.hpp"
+#include "formats/lmdb/lmdb_keyed.hpp"
 #include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_listed.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
@@ -22,6 +26,7 @@
 #include "formats/lmdb/lmdb_pickled.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
+#include "formats/lmdb/lmdb_unpack.hpp"
 #include "formats/lmdb/lmdb_value.hpp"
 
 namespace shale {
@@ -34,23 +39,8 @@ using lmdb::TreeEntry;
 
 // Proving that strings are UTF-8 takes reading them: only short ones are read.
 constexpr std::uint64_t kMostTextBytes = 4096;
-// Maps are compared name by name: this bounds what hostile ones can cost.
-constexpr std::size_t kMostFields = 1024;
 constexpr std::string_view kPlainHint =
     "pass --parse plain: each value is then one field of bytes, 'value'";
-
-// What a field is, in words: "a tensor float32 (2,)".
-std::string type_text(const Field& field) {
-  return field.kind == Kind::tensor ? "a tensor " + array_text(field.dtype, field.shape)
-                                    : std::string(name_of(field.kind));
-}
-
-// For damage that a schema hangs on.
-Error fields_unknown(const Finding& damage, const InputFile& file) {
-  Error error(Code::damaged, "cannot determine the fields: {}", damage.message);
-  error.at(file.path(), damage.offset);
-  return error;
-}
 
 // Learns the schema from the maps of all entries.
 class MapSurvey {
@@ -67,28 +57,29 @@ class MapSurvey {
       refuse(entry, fmt::format("the value cannot be split into fields ({})", error.message()));
     }
     check_key(entry);
-    if (count_++ == 0) {
-      learn(entry);
-    } else {
-      compare(entry);
+    found_.clear();
+    for (const MsgpackEntry& value : map_) {
+      if (value.name != "key") found_.push_back(field_of(entry, value));
     }
+    try {
+      common_.add(found_);
+    } catch (const Error& error) {
+      refuse(entry, error.message());
+    }
+    ++count_;
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
-  Schema schema() && {
-    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
-      if (schema_.fields[i].kind == Kind::text && !is_text_[i]) {
-        schema_.fields[i].kind = Kind::bytes;
-      }
-    }
+  Survey survey() && {
+    Survey survey = std::move(common_).survey(Dialect::msgpack);
     try {
-      validate_schema(schema_);
+      validate_schema(survey.schema);
     } catch (Error& error) {
       error.at(file_.path());
       throw;
     }
-    return std::move(schema_);
+    return survey;
   }
 
  private:
@@ -99,9 +90,10 @@ class MapSurvey {
         .hint(kPlainHint);
   }
 
-  void check_key(const TreeEntry& entry) const {
+  void check_key(const TreeEntry& entry) {
     const MsgpackEntry* key = lmdb::find_entry(map_, "key");
-    const std::size_t keys = key != nullptr ? 1 : 0;
+    const auto keys = std::ranges::count(map_, "key", &MsgpackEntry::name);
+    if (keys > 1) refuse(entry, "its map has more than one 'key'");
     if (keys == 1 && !key->is_run()) {
       refuse(entry, fmt::format("its 'key' is {}, not a string", name_of(key->type)));
     }
@@ -113,17 +105,25 @@ class MapSurvey {
       refuse(entry, fmt::format("a 'key' is {} this map, unlike in those before it",
                                 keys == 1 ? "in" : "missing from"));
     }
+    keys_ = keys;
   }
 
   // The field that a value makes. Refused: what no kind can hold.
-  Field field_of(const TreeEntry& entry, const MsgpackEntry& value) {
-    Field field{.name = value.name};
-    for (const Kind kind : {Kind::bytes, Kind::text, Kind::integer, Kind::real, Kind::list}) {
-      // Both str and bin can hold bytes: a str is text until one of them is not.
-      const bool is_text = value.type == MsgpackType::text;
-      if ((kind == Kind::bytes && is_text) || !lmdb::can_hold(kind, value, false)) continue;
+  LayoutField field_of(const TreeEntry& entry, const MsgpackEntry& value) {
+    LayoutField made{.field = {.name = value.name}, .cell = {}, .may_lack = true};
+    Field& field = made.field;
+    field.is_optional = value.type == MsgpackType::nil;
+    if (field.is_optional) return made;
+    // Both str and bin can hold bytes: a str is text until one of them is not.
+    for (const Kind kind : {Kind::bytes, Kind::integer, Kind::real, Kind::list}) {
       field.kind = kind;
-      return field;
+      if (!lmdb::can_hold(field, value, false)) continue;
+      if (kind == Kind::bytes && is_text(value)) field.kind = Kind::text;
+      if (kind == Kind::list) {
+        made.cell.place = {.offset = value.offset, .length = value.length, .count = value.count};
+        field.elements = are_texts(value, made.cell.place) ? Kind::text : Kind::bytes;
+      }
+      return made;
     }
     const auto tensor = lmdb::read_tensor(value_.view(), value, false);
     if (!tensor) {
@@ -134,85 +134,62 @@ class MapSurvey {
     field.shape = tensor->shape;
     try {
       field.dtype = DType::parse(tensor->dtype);
-      if (field.tensor_bytes() == tensor->data.length) return field;
+      if (field.takes_tensor(field.shape, tensor->data.length)) return made;
     } catch (const Error& error) {
       refuse(entry, fmt::format("field '{}': {}", printable(value.name), error.message()));
     }
-    refuse(entry, fmt::format("field '{}' has {} bytes for {}", printable(value.name),
-                              tensor->data.length, type_text(field)));
+    refuse(entry, fmt::format("field '{}' has {} bytes for a tensor {}", printable(value.name),
+                              tensor->data.length, array_text(field.dtype, field.shape)));
   }
 
   static std::string describe_type(const MsgpackEntry& value) {
-    if (value.type == MsgpackType::array) return "an array with elements other than bytes";
-    if (value.type == MsgpackType::map) return "a map that is not a tensor of shale";
+    if (value.type == MsgpackType::array) return "an array of values other than bytes and strings";
+    if (value.type == MsgpackType::map) return "a map that is not a tensor";
     return std::string(name_of(value.type));
   }
 
-  void learn(const TreeEntry& entry) {
-    if (map_.size() > kMostFields) {
-      refuse(entry, fmt::format("its map has {} entries, more than the limit of {} fields",
-                                map_.size(), kMostFields));
-    }
-    for (const MsgpackEntry& value : map_) {
-      if (value.name == "key") {
-        ++keys_;
-        continue;
-      }
-      schema_.fields.push_back(field_of(entry, value));
-      is_text_.push_back(is_short_text(value));
-    }
-    if (keys_ > 1) refuse(entry, "its map has more than one 'key'");
+  // What is known to be bytes is not read.
+  bool is_text(const MsgpackEntry& value) const {
+    const Field* const known = common_.find(value.name, found_.size());
+    const bool is_bytes = known != nullptr && known->kind == Kind::bytes;
+    return !is_bytes && value.type == MsgpackType::text &&
+           is_short_text({.offset = value.offset, .length = value.length});
   }
 
-  void compare(const TreeEntry& entry) {
-    if (map_.size() != schema_.fields.size() + keys_) {
-      refuse(entry, fmt::format("its map has {} entries, but those before it have {}", map_.size(),
-                                schema_.fields.size() + keys_));
-    }
-    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
-      Field& known = schema_.fields[i];
-      const bool is_in_place = map_.size() > i + keys_ && map_[i + keys_].name == known.name;
-      const MsgpackEntry* value =
-          is_in_place ? &map_[i + keys_] : lmdb::find_entry(map_, known.name);
-      if (value == nullptr) {
-        refuse(entry,
-               fmt::format("its map has no '{}', but those before it do", printable(known.name)));
-      }
-      const Field field = field_of(entry, *value);
-      const bool is_string = known.kind == Kind::text || known.kind == Kind::bytes;
-      const bool are_strings = is_string && (field.kind == Kind::text || field.kind == Kind::bytes);
-      if (field != known && !are_strings) {
-        refuse(entry, fmt::format("field '{}' is {}, but in the maps before it {}",
-                                  printable(known.name), type_text(field), type_text(known)));
-      }
-      if (is_text_[i]) is_text_[i] = is_short_text(*value);
-      if (are_strings && !is_text_[i]) known.kind = Kind::bytes;
-    }
+  bool are_texts(const MsgpackEntry& value, const FieldPlace& list) const {
+    const Field* const known = common_.find(value.name, found_.size());
+    const bool are_bytes =
+        known != nullptr && known->kind == Kind::list && known->elements == Kind::bytes;
+    return !are_bytes && value.is_array_of(bit_of(MsgpackType::text)) &&
+           std::ranges::all_of(walk_msgpack_list(value_.view(), list),
+                               [this](const FieldPlace& one) { return is_short_text(one); });
   }
 
-  bool is_short_text(const MsgpackEntry& value) const {
-    return value.type == MsgpackType::text && value.length <= kMostTextBytes &&
-           is_utf8(as_text(value_.view()(value.offset, value.length)));
+  bool is_short_text(const FieldPlace& place) const {
+    return place.length <= kMostTextBytes &&
+           is_utf8(as_text(value_.view()(place.offset, place.length)));
   }
 
   const InputFile& file_;
   lmdb::ValueReader value_;
   std::vector<MsgpackEntry> map_;
   std::uint64_t count_ = 0;
-  std::size_t keys_ = 0;  // entries 'key' of a map: 0 or 1
-  Schema schema_;
-  std::vector<bool> is_text_;  // one per field
+  std::ptrdiff_t keys_ = 0;  // entries 'key' of a map: 0 or 1
+  std::vector<LayoutField> found_;
+  lmdb::CommonFields common_;
 };
 
-void walk_entries(const InputFile& file, const lmdb::TreeWalkOptions& options,
-                  const lmdb::EntrySink& entries, const FindingSink& findings) {
-  const MetaPage meta = lmdb::read_live_meta(file, findings);
+void walk_entries(const InputFile& file, std::string_view database,
+                  const lmdb::TreeWalkOptions& options, const lmdb::EntrySink& entries,
+                  const FindingSink& findings) {
+  const MetaPage meta = lmdb::meta_of_database(file, database, findings);
   lmdb::refuse_sorted_duplicates(meta, file);
   const SparseReading sparse(file);
   (void)lmdb::walk_trees(file, meta, options, entries, findings);
 }
 
-Survey survey_entries(const InputFile& file, Dialect dialect, const WalkProgress& progress) {
+Survey survey_entries(const InputFile& file, std::string_view database, Dialect dialect,
+                      const WalkProgress& progress) {
   if (dialect == Dialect::own) {
     throw Error(Code::usage, "shards of shale are described by their dataset.json, not by a survey")
         .at(file.path());
@@ -221,27 +198,22 @@ Survey survey_entries(const InputFile& file, Dialect dialect, const WalkProgress
   // Damage stops where the schema hangs on it; elsewhere the scan will tell more of it.
   const FindingSink findings = [&](const Finding& finding) {
     if (!is_parsed) return;
-    throw fields_unknown(finding, file).hint(kPlainHint);
+    throw lmdb::fields_unknown(finding, file).hint(kPlainHint);
   };
   WalkPace pace(progress, file.size());
   MapSurvey maps(file, pace);
   const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
-    if ((entry.flags & lmdb::kSubData) != 0) {
-      throw Error(Code::unsupported, "holds named databases, such as '{}'",
-                  printable(as_text(entry.key)))
-          .at(file.path(), entry.key_offset)
-          .hint("copy the named database into a file of its own, as its main database");
-    }
+    if ((entry.flags & lmdb::kSubData) != 0) throw lmdb::holds_databases(file);
     if (is_parsed) maps.add(entry);
   };
-  walk_entries(file, {.prefetches_values = is_parsed, .pace = &pace}, entries, findings);
+  walk_entries(file, database, {.prefetches_values = is_parsed, .pace = &pace}, entries, findings);
   if (is_parsed && maps.count() == 0) {
     throw Error(Code::unsupported, "has no entries, so there is no map to take fields from")
         .at(file.path())
         .hint(kPlainHint);
   }
 
-  if (is_parsed) return Survey::of_one_file(std::move(maps).schema(), dialect);
+  if (is_parsed) return std::move(maps).survey();
   return Survey::of_one_file({.fields = {{.name = "value", .kind = Kind::bytes}}}, dialect);
 }
 
@@ -251,8 +223,10 @@ constexpr std::string_view kMetaKeys[] = {"__keys__", "__len__", "__order__", "_
 // Learns the schema from the values of all samples.
 class LayoutSurvey {
  public:
-  LayoutSurvey(const InputFile& file, const LayoutFacts& layout, const WalkProgress& progress)
+  LayoutSurvey(const InputFile& file, std::string_view database, const LayoutFacts& layout,
+               const WalkProgress& progress)
       : file_(file),
+        database_(database),
         layout_(layout),
         progress_(progress),
         pace_(progress_, file.size()),
@@ -268,38 +242,50 @@ class LayoutSurvey {
     } else {
       classes = read_listed();
     }
-    if (fields_.empty()) take_usual_fields();
-    Survey survey = Survey::of_one_file({.fields = std::move(fields_)}, layout_.dialect);
+    Survey survey = common_.is_empty() ? Survey::of_one_file(usual_fields(), layout_.dialect)
+                                       : std::move(common_).survey(layout_.dialect);
     survey.classes = std::move(classes);
+    if (layout_.is_by_number) survey.layout.keys = numbers_.pattern();
+    if (!class_name_.empty()) {
+      survey.notes.push_back(
+          fmt::format("the values are objects of '{}', whose attributes are the fields; the class "
+                      "itself is not used, and nothing of a pickle is run",
+                      class_name_));
+    }
+    try {
+      validate_schema(survey.schema);
+    } catch (const Error& error) {
+      throw lmdb::not_of_layout(layout_, error.message()).at(file_.path()).hint(kPlainHint);
+    }
     return survey;
   }
 
  private:
   // Of a file without samples.
-  void take_usual_fields() {
+  [[nodiscard]] Schema usual_fields() const {
     if (!layout_.has_usual_fields) {
       throw lmdb::not_of_layout(layout_, "the file has no samples to take fields from")
           .at(file_.path());
     }
     const bool are_videos = layout_.has_videos;
-    fields_ = {
-        {.name = are_videos ? "frames" : "image", .kind = are_videos ? Kind::list : Kind::bytes},
-        {.name = "label", .kind = Kind::integer}};
+    return {.fields = {{.name = are_videos ? "frames" : "image",
+                        .kind = are_videos ? Kind::list : Kind::bytes},
+                       {.name = "label", .kind = Kind::integer}}};
   }
 
   void walk() {
     const FindingSink findings = [this](const Finding& finding) {
-      throw fields_unknown(finding, file_);
+      throw lmdb::fields_unknown(finding, file_);
     };
     walk_entries(
-        file_, {.prefetches_values = true, .pace = &pace_},
+        file_, database_, {.prefetches_values = true, .pace = &pace_},
         [this](const TreeEntry& entry) { take(entry, as_text(entry.key)); }, findings);
   }
 
   std::vector<std::string> read_listed() {
     std::optional<SparseReading> sparse;
     if (!layout_.has_videos) sparse.emplace(file_);
-    const lmdb::NamedSamples listed(file_, layout_);
+    const lmdb::NamedSamples listed(file_, database_, layout_);
     listed.for_each([&](const lmdb::NamedSample& sample) {
       pace_.step_to_row(samples_, listed.samples());
       take(listed.entry_of(sample).entry, sample.key);
@@ -309,51 +295,40 @@ class LayoutSurvey {
 
   void take(const TreeEntry& entry, std::string_view key) {
     value_.enter(entry);
+    const lmdb::StoredValue value{value_.view(), entry.value_offset, entry.value_bytes,
+                                  file_.path()};
+    if (layout_.is_count(key, value)) return;
     try {
-      const std::vector<LayoutField> found =
-          layout_.parse({value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
-      if (samples_ == 0) {
-        for (const LayoutField& one : found) fields_.push_back(one.field);
-      } else {
-        compare(found, entry.value_offset);
-      }
-    } catch (Error& error) {
+      common_.add(layout_.parse(value));
+    } catch (const Error& error) {
       if (error.code() == Code::io) throw;
       throw lmdb::not_of_layout(layout_, error.message())
-          .at(file_.path(), error.offset())
+          .at(file_.path(), error.offset().value_or(entry.value_offset))
           .for_sample(key, samples_)
           .hint(kPlainHint);
     }
+    if (layout_.is_by_number && samples_ == 0) class_name_ = lmdb::class_of_pickle(value);
+    numbers_.add(key);
     ++samples_;
   }
 
-  void compare(const std::vector<LayoutField>& found, std::uint64_t offset) const {
-    if (found.size() != fields_.size()) {
-      throw Error(Code::unsupported, "the value has {} fields, but those before it {}",
-                  found.size(), fields_.size())
-          .at(file_.path(), offset);
-    }
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (found[i].field == fields_[i]) continue;
-      throw Error(Code::unsupported, "field '{}' is {}, but in the values before it {}",
-                  fields_[i].name, type_text(found[i].field), type_text(fields_[i]))
-          .at(file_.path(), offset);
-    }
-  }
-
   const InputFile& file_;
+  std::string_view database_;
   const LayoutFacts& layout_;
   const WalkProgress& progress_;
   WalkPace pace_;
   lmdb::ValueReader value_;
-  std::vector<Field> fields_;
+  lmdb::CommonFields common_;
+  lmdb::KeyNumbers numbers_;
+  std::string class_name_;  // of the first value, if it is an object
   std::uint64_t samples_ = 0;
 };
 
 // The keys of kMetaKeys that the file has; nullopt for a file that is damaged on the way to them.
-std::optional<std::vector<std::string_view>> meta_keys_in(const InputFile& file) {
+std::optional<std::vector<std::string_view>> meta_keys_in(const InputFile& file,
+                                                          std::string_view database) {
   try {
-    const auto map = open_lmdb_map(file);
+    const auto map = lmdb::open_database(file, database);
     std::vector<std::string_view> found;
     std::copy_if(std::begin(kMetaKeys), std::end(kMetaKeys), std::back_inserter(found),
                  [&](std::string_view key) { return map->find(as_bytes(key)).has_value(); });
@@ -397,10 +372,10 @@ std::string note_of_unknown(const std::vector<std::string_view>& keys) {
 }
 
 // Of a file whose first value is a pickle; else empty.
-std::string note_of_pickles(const InputFile& file) {
+std::string note_of_pickles(const InputFile& file, std::string_view database) {
   std::string note;
   try {
-    const auto map = open_lmdb_map(file);
+    const auto map = lmdb::open_database(file, database);
     const auto cursor = map->cursor();
     if (!cursor->first()) return {};
     const std::optional<KeyMapEntry> entry = cursor->current();
@@ -411,8 +386,7 @@ std::string note_of_pickles(const InputFile& file) {
     note = "read as plain entries; the values are pickles, whose fields cannot be read: ";
     (void)lmdb::facts_of(Dialect::pickle)
         .parse({window.views(), entry->value_offset, entry->value_bytes, file.path()});
-    return "read as plain entries; the first value is a pickle, which --parse pickle reads as "
-           "fields";
+    return "read as plain entries; the first value is a pickle of fields, but not every one is";
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
     return note.empty() ? note : note + error.message();
@@ -426,20 +400,20 @@ struct LayoutSearch {
 };
 
 // Errors: Code::unsupported, naming both, for a file that two layouts fit; Code::io.
-LayoutSearch find_layout(const InputFile& file, const WalkProgress& progress) {
+LayoutSearch find_layout(const InputFile& file, std::string_view database,
+                         const WalkProgress& progress) {
   LayoutSearch search;
   std::vector<Error> near_misses;
-  const auto keys = meta_keys_in(file);
+  const auto keys = meta_keys_in(file, database);
   if (!keys) return search;
   bool is_described = keys->empty();
   for (const LayoutFacts& layout : lmdb::all_layouts()) {
-    if (!layout.is_recognized ||
-        !std::equal(keys->begin(), keys->end(), layout.described_by.begin(),
+    if (!std::equal(keys->begin(), keys->end(), layout.described_by.begin(),
                     layout.described_by.end()))
       continue;
     is_described = true;
     try {
-      Survey survey = LayoutSurvey(file, layout, progress).run();
+      Survey survey = LayoutSurvey(file, database, layout, progress).run();
       if (!search.survey) {
         search.survey = std::move(survey);
         continue;
@@ -461,24 +435,73 @@ LayoutSearch find_layout(const InputFile& file, const WalkProgress& progress) {
   search.notes = notes_of(near_misses);
   if (!is_described) search.notes.push_back(note_of_unknown(*keys));
   if (!search.notes.empty()) return search;
-  if (std::string note = note_of_pickles(file); !note.empty())
+  if (std::string note = note_of_pickles(file, database); !note.empty())
     search.notes.push_back(std::move(note));
   return search;
 }
 
+// nullopt: the keys say nothing, or what they say is not what the file is.
+std::optional<Survey> survey_recognized_keys(const InputFile& file, const std::string& database,
+                                             const WalkProgress& progress) {
+  try {
+    const std::optional<KeyPattern> pattern = lmdb::recognize_keys(file, database);
+    if (!pattern) return std::nullopt;
+    const std::string keys = text_of(*pattern);
+    Survey survey = lmdb::survey_by_keys(file, keys, database, progress);
+    survey.notes.push_back(
+        fmt::format("samples are found by their keys, as with --parse {}", shell_word(keys)));
+    return survey;
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return std::nullopt;  // the survey of its entries says more
+  }
+}
+
+Survey survey_database(const InputFile& file, const std::string& database,
+                       std::optional<Dialect> wanted, const WalkProgress& progress) {
+  if (wanted && is_layout(*wanted))
+    return LayoutSurvey(file, database, lmdb::facts_of(*wanted), progress).run();
+  LayoutSearch search;
+  Packing packing = Packing::none;
+  if (!wanted) {
+    search = find_layout(file, database, progress);
+    if (search.survey) return std::move(*search.survey);
+    packing = packing_of_values(file, database);
+    auto keyed =
+        packing == Packing::none ? survey_recognized_keys(file, database, progress) : std::nullopt;
+    if (keyed) return std::move(*keyed);
+  }
+  Survey survey = survey_entries(file, database, wanted.value_or(Dialect::plain), progress);
+  survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
+  if (packing == Packing::none) return survey;
+  survey.notes.push_back(
+      fmt::format("the values are pickles that are compressed with {}; 'shale convert {} OUT --to "
+                  "record' makes fields of them",
+                  name_of(packing), shell_word(file.path())));
+  survey.left_out.add({"entry", "value", "compressed", std::nullopt});
+  return survey;
+}
+
 }  // namespace
 
-Survey survey_lmdb_file(const InputFile& file, std::optional<Dialect> wanted,
+Survey survey_lmdb_file(const InputFile& file, const Parsing& parsing,
                         const WalkProgress& progress) {
-  if (wanted && is_layout(*wanted))
-    return LayoutSurvey(file, lmdb::facts_of(*wanted), progress).run();
-  LayoutSearch search;
-  if (!wanted) {
-    search = find_layout(file, progress);
-    if (search.survey) return std::move(*search.survey);
+  const std::optional<Dialect> wanted = parsing.dialect;
+  if (wanted == Dialect::keys || parsing.database.find(',') != std::string::npos) {
+    if (wanted.value_or(Dialect::keys) != Dialect::keys) {
+      throw Error(Code::usage, "--parse {} does not go with several databases", name_of(*wanted))
+          .hint("name one database, or leave out --parse: each value is then one field");
+    }
+    return lmdb::survey_by_keys(file, parsing.keys, parsing.database, progress);
   }
-  Survey survey = survey_entries(file, wanted.value_or(Dialect::plain), progress);
-  survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
+  const bool is_chosen = !parsing.database.empty();
+  const std::string database = is_chosen ? parsing.database : lmdb::only_database(file);
+  Survey survey = survey_database(file, database, wanted, progress);
+  survey.layout.database = database;
+  if (!is_chosen && !database.empty()) {
+    survey.notes.push_back(
+        fmt::format("read from '{}', the one database in the file", printable(database)));
+  }
   return survey;
 }
 

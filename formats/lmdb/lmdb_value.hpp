@@ -50,16 +50,18 @@ class ValueReader {
   std::uint64_t page_offset_ = 0, last_ = 0;
 };
 
-/// True if an entry of a map can be a value of this kind. What shale itself writes has one type
+/// True if an entry of a map can be a value of this field. What shale itself writes has one type
 /// for each kind; other writers have str for bytes, booleans for integers and floats of 32 bits.
 /// Of a tensor only that it is a map: see read_tensor.
-[[nodiscard]] bool can_hold(Kind kind, const MsgpackEntry& entry, bool is_own);
+[[nodiscard]] bool can_hold(const Field& field, const MsgpackEntry& entry, bool is_own);
 
-/// {"dtype": str, "shape": array of integers, "data": bin}, as shale writes a tensor.
+/// {"dtype": str, "shape": array of integers, "data": bin}, as shale writes a tensor; or what
+/// msgpack-numpy packs, as it writes a ragged one.
 struct TensorValue {
   std::string dtype;
   std::vector<std::uint64_t> shape;
   FieldPlace data;
+  bool is_ragged = false;  ///< as msgpack-numpy has it
 };
 /// Nullopt for a map of anything else; if not `is_own`, in any order, and str or bin all the same.
 /// Errors: same as parse_msgpack_map.

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/schema_text.hpp"
 
 namespace shale::lmdb {
 namespace {
@@ -305,6 +307,11 @@ void LmdbPageWriter::write_meta_pages(std::uint64_t root, const TreeStatistics& 
     write_tree(out, 0, 0, is_empty ? kNoPage : root, is_empty ? TreeStatistics() : tree);
     out.write(is_empty ? kMetaPages - 1 : next_page() - 1);
     out.write(number);  // the transaction
+    if (!note_.empty() && note_.size() <= kMostNoteBytes) {
+      out.write(static_cast<std::uint32_t>(note_.size()));
+      out.write(crc32c(as_bytes(note_)));
+      out.write_text(note_);
+    }
     const std::vector<std::byte> rest((number + 1) * kPageBytes - out.size());
     out.write_bytes(rest);
   }
@@ -318,7 +325,9 @@ namespace {
 
 class LmdbShardWriter final : public ShardWriter {
  public:
-  explicit LmdbShardWriter(OutputFile& file) : pages_(file) {}
+  LmdbShardWriter(OutputFile& file, const Schema& schema) : pages_(file) {
+    pages_.leave_note(schema_text(schema));
+  }
 
   std::span<const std::uint64_t> append(const Record& record) override {
     if (samples_ == kMaxLmdbSamples)
@@ -341,9 +350,9 @@ class LmdbShardWriter final : public ShardWriter {
 
 }  // namespace
 
-std::unique_ptr<ShardWriter> create_lmdb_shard(std::span<OutputFile> files, const Schema&,
+std::unique_ptr<ShardWriter> create_lmdb_shard(std::span<OutputFile> files, const Schema& schema,
                                                const OptionSet&) {
-  return std::make_unique<LmdbShardWriter>(files[0]);
+  return std::make_unique<LmdbShardWriter>(files[0], schema);
 }
 
 }  // namespace shale

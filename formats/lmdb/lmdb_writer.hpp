@@ -63,6 +63,9 @@ class LmdbPageWriter {
   /// The first meta page describes an empty file, as liblmdb leaves it, and not what the second
   /// does: by that a file of shale is told from any other. Before close().
   void leave_empty_state() { has_empty_state_ = true; }
+  /// What both meta pages hold behind what liblmdb reads (lmdb_page.hpp). One that is too long is
+  /// left out. Before close().
+  void leave_note(std::string text) { note_ = std::move(text); }
 
   /// Adds an entry. Keys come in strictly ascending order (bytewise). Returns where values begin in
   /// the file, of zero or more entries, oldest first: a small value lies in a leaf page whose place
@@ -120,6 +123,7 @@ class LmdbPageWriter {
   std::vector<std::uint64_t> released_;
   TreeStatistics written_;
   bool is_closed_ = false, has_empty_state_ = false;
+  std::string note_;
 };
 
 }  // namespace shale::lmdb

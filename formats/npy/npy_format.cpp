@@ -1,6 +1,9 @@
 #include "formats/npy/npy_format.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -51,17 +54,24 @@ void check_length(const NpyHeader& header, std::uint64_t row_bytes, const InputF
   const std::uint64_t rows = header.shape.front();
   const std::uint64_t expected = rows * row_bytes, found = file.size() - header.data_offset;
   if (found == expected) return;
+  if (found > expected) {
+    const std::uint64_t end = header.data_offset + expected;
+    std::vector<std::byte> behind(std::min(found - expected, kNpyPrefixBytes));
+    file.read_exact(end, behind);
+    throw npy_goes_on(header, found - expected, behind, file.path(), end);
+  }
   throw Error(Code::damaged, "npy array of {} rows has {} bytes, expected {}", rows, found,
               expected)
-      .at(file.path(), header.data_offset + std::min(found, expected))
-      .hint(found < expected ? "the file was truncated; copy it again"
-                             : "something else was written after the array; np.load ignores it");
+      .at(file.path(), header.data_offset + found)
+      .hint("the file was truncated; copy it again");
 }
 
 // One array of an .npz archive. Its rows lie in the archive if it is stored as it is.
 StoredTensor array_in(const InputFile& file, const ZipMember& member) {
   StoredTensor array{.name = member.name.substr(0, member.name.size() - kNpySuffix.size()),
                      .obstacle = {}};
+  if (member.is_repeated)
+    throw repeated_member(member, file.path()).hint("write the archive again with each name once");
   if (member.is_deflated) {
     throw Error(Code::unsupported, "array '{}' is compressed: its rows cannot be read in place",
                 printable(array.name))
@@ -70,7 +80,14 @@ StoredTensor array_in(const InputFile& file, const ZipMember& member) {
   }
   std::vector<std::byte> head(std::min(kMaxNpyHeaderBytes, member.bytes));
   file.read_exact(member.data_offset, head);
-  NpyHeader header = parse_npy_header(head, file.path());
+  NpyHeader header;
+  try {
+    header = parse_npy_header(head, file.path());
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported) throw;
+    array.obstacle = error.message();
+    return array;
+  }
   array.offset = member.data_offset + header.data_offset;
   std::uint64_t elements = 1;
   for (const std::uint64_t axis : header.shape) {
@@ -141,6 +158,21 @@ Survey survey_npy(const InputFile& file) {
   return Survey::of_columns(std::move(schema), rows, {header.data_offset});
 }
 
+// An archive has the checksums of its members.
+bool is_archive(const InputFile& file) {
+  std::array<std::byte, 4> head{};
+  return file.read_some(0, head) == head.size() && is_zip(as_text(head));
+}
+
+std::optional<Error> first_fault(const InputFile& file, const WalkProgress& progress) {
+  WindowReader window(file);
+  const ViewBytes view = window.views();
+  const std::vector<ZipMember> members = read_zip_directory(file.size(), view, file.path());
+  return first_damaged_member(members, view, file.path(), [&](std::uint64_t done) {
+    if (progress) progress(done, file.size());
+  });
+}
+
 constexpr TensorFormat kNpy = {.article = "an",
                                .suffix = ".npy",
                                .head_name = "npy header",
@@ -148,7 +180,9 @@ constexpr TensorFormat kNpy = {.article = "an",
                                .changed = "npy array is not the one that was indexed",
                                .is_lone = true,
                                .frame = npy_frame,
-                               .survey = survey_npy};
+                               .survey = survey_npy,
+                               .has_checksums = is_archive,
+                               .prove = first_fault};
 
 }  // namespace
 

@@ -12,6 +12,10 @@ constexpr std::uint64_t kCombinedFrom = 8192;
 
 }  // namespace
 
+bool is_of_floats(const Field& field) {
+  return (field.kind == Kind::real || field.is_ragged()) && field.dtype.descr() == "<f4";
+}
+
 std::vector<PlannedFeature> plan_features(const Schema& schema) {
   using Role = PlannedFeature::Role;
   std::vector<PlannedFeature> plan;
@@ -21,20 +25,14 @@ std::vector<PlannedFeature> plan_features(const Schema& schema) {
     const Field& field = schema.fields[i];
     plan.push_back({field.name, Role::value, i});
     if (field.kind != Kind::tensor) continue;
-    plan.push_back({field.name + "/dtype", Role::dtype, i});
-    plan.push_back({field.name + "/shape", Role::shape, i});
+    plan.push_back({field.name + std::string(kDTypeSuffix), Role::dtype, i});
+    // The length of one axis follows from that of the value.
+    if (!field.is_ragged() || field.shape.size() > 1)
+      plan.push_back({field.name + std::string(kShapeSuffix), Role::shape, i});
   }
   std::sort(plan.begin(), plan.end(),
             [](const PlannedFeature& a, const PlannedFeature& b) { return a.name < b.name; });
   return plan;
-}
-
-std::string field_name_of_feature(std::string_view feature) {
-  std::string name(feature);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == '.'; }, '_');
-  if (is_reserved_name(name)) name += '_';
-  return name;
 }
 
 std::string_view list_name_of(ParsedFeature::Type type) {

@@ -22,6 +22,9 @@ inline constexpr std::uint64_t kMaxExampleBytes = 0x7fff'ffff;
 /// The features that are the key in files of other tools, the first before the second.
 inline constexpr std::string_view kKeyFeature = "key", kOtherKeyFeature = "__key__";
 
+/// Behind the name of a tensor's feature: those of the features with its dtype and its shape.
+inline constexpr std::string_view kDTypeSuffix = "/dtype", kShapeSuffix = "/shape";
+
 /// What one feature of an Example stands for.
 struct PlannedFeature {
   enum class Role { key, value, dtype, shape };
@@ -30,12 +33,12 @@ struct PlannedFeature {
   std::size_t field = 0;  ///< in the schema; means nothing for the key
 };
 
-/// The features of every Example of this schema, sorted bytewise by name.
-[[nodiscard]] std::vector<PlannedFeature> plan_features(const Schema& schema);
+/// True for what is a FloatList: reals of 32 bits, and ragged tensors of them.
+[[nodiscard]] bool is_of_floats(const Field& field);
 
-/// The name of the field that a feature of another tool's file becomes: '_' for '/' and '.', and a
-/// '_' behind a name that the index uses itself ("index", "length", "key" ...).
-[[nodiscard]] std::string field_name_of_feature(std::string_view feature);
+/// The features of every Example of this schema, sorted bytewise by name. Those of an optional
+/// field are left out of the Examples that lack its value.
+[[nodiscard]] std::vector<PlannedFeature> plan_features(const Schema& schema);
 
 /// True for a FloatList that lies in the file as an array of its floats.
 [[nodiscard]] inline bool is_contiguous(const ParsedFeature& floats) {

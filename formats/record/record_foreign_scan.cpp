@@ -8,6 +8,8 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/field_name.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
@@ -18,9 +20,17 @@ namespace shale {
 namespace {
 
 class ForeignRecordScanner : private FrameScanner {
+  using Type = ParsedFeature::Type;
+
  public:
   ForeignRecordScanner(const ShardInput& input, const RowSink& rows, const FindingSink& findings)
-      : FrameScanner(input, all_frames(), rows, findings), layout_(input.layout) {}
+      : FrameScanner(input, all_frames(), rows, findings), layout_(input.layout) {
+    std::size_t axes = 0;
+    for (const Field& field : schema_.fields) {
+      first_side_.push_back(axes);
+      if (field.is_ragged()) axes += field.shape.size();
+    }
+  }
 
   void scan() {
     (void)scan_frames(all_frames(), [this](const RecordFrame& frame) {
@@ -84,7 +94,7 @@ class ForeignRecordScanner : private FrameScanner {
     if (feature.size() > kMostNameBytes) return std::nullopt;
     if (const auto known = names_.find(feature); known != names_.end()) return known->second;
     if (names_.size() >= kMostNames) names_.clear();
-    const std::optional<std::size_t> field = schema_.find(field_name_of_feature(feature));
+    const std::optional<std::size_t> field = schema_.find(field_name_of(feature));
     names_.emplace(feature, field);
     return field;
   }
@@ -92,12 +102,16 @@ class ForeignRecordScanner : private FrameScanner {
   // The feature of each field, and of the key: the last of its name.
   void choose() {
     chosen_.assign(schema_.fields.size(), nullptr);
+    shapes_.assign(schema_.fields.size(), nullptr);
     chosen_key_ = nullptr;
     for (const ParsedFeature& feature : parsed_) {
       if (is_key(feature)) {
         chosen_key_ = &feature;
       } else if (const std::optional<std::size_t> field = field_of(feature.name)) {
-        chosen_[*field] = feature.type == ParsedFeature::Type::none ? nullptr : &feature;
+        chosen_[*field] = feature.type == Type::none ? nullptr : &feature;
+      } else if (feature.type == Type::integers && feature.name.ends_with(kShapeSuffix)) {
+        const std::string of = feature.name.substr(0, feature.name.size() - kShapeSuffix.size());
+        if (const std::optional<std::size_t> shaped = field_of(of)) shapes_[*shaped] = &feature;
       }
     }
   }
@@ -112,7 +126,7 @@ class ForeignRecordScanner : private FrameScanner {
 
   void read_key() {
     if (!layout_.has_keys) return;
-    const bool is_one = chosen_key_ != nullptr && chosen_key_->type == ParsedFeature::Type::bytes &&
+    const bool is_one = chosen_key_ != nullptr && chosen_key_->type == Type::bytes &&
                         chosen_key_->count == 1 && chosen_key_->first_length <= kMaxKeyBytes;
     if (!is_one) {
       draft_
@@ -128,10 +142,13 @@ class ForeignRecordScanner : private FrameScanner {
   }
 
   void fill_cell(std::size_t i, const RecordFrame& frame) {
-    using Type = ParsedFeature::Type;
     const Field& field = schema_.fields[i];
     const ParsedFeature* feature = chosen_[i];
     IndexCell& cell = row_.cells[i];
+    if (!is_located(field.kind) && field.is_optional) {
+      cell.lacks_number = feature == nullptr || feature->count == 0;
+      if (cell.lacks_number) return;
+    }
     if (feature == nullptr) {
       if (is_located(field.kind)) return;
       return report(i, "record has no number for this field", frame.begin, {}, {});
@@ -160,13 +177,34 @@ class ForeignRecordScanner : private FrameScanner {
         cell.real = read_float(feature->first_offset);
         return;
       case Kind::tensor:
-        if (feature->type != Type::floats || !is_contiguous(*feature) ||
-            feature->first_length != field.tensor_bytes()) {
-          return misfit(i, *feature,
-                        fmt::format("packed FloatList of {}", fmt::join(field.shape, " x ")));
-        }
-        cell.place = {.offset = feature->first_offset, .length = feature->first_length};
+        return fill_tensor(i, *feature);
     }
+  }
+
+  // Where its numbers lie in one piece. The free side of one axis is as long as they are many.
+  void fill_tensor(std::size_t i, const ParsedFeature& feature) {
+    const Field& field = schema_.fields[i];
+    const bool is_floats = field.dtype.descr() == "<f4" && feature.type == Type::floats;
+    const bool is_array =
+        is_floats ? is_contiguous(feature) : feature.type == Type::bytes && feature.count == 1;
+    std::vector<std::uint64_t> shape = field.shape;
+    if (shape.size() > 1 && field.is_ragged()) {
+      if (shapes_[i] == nullptr) return misfit(i, feature, "a shape beside it");
+      shape.assign(shapes_[i]->integers.begin(), shapes_[i]->integers.end());
+    } else if (field.is_ragged()) {
+      shape = {feature.first_length / field.dtype.item_bytes()};
+    }
+    if (!is_array || !field.takes_tensor(shape, feature.first_length)) {
+      return misfit(i, feature,
+                    field.dtype.descr() != "<f4" ? "BytesList of 1 with " + field_type_text(field)
+                    : field.is_ragged()
+                        ? "packed FloatList"
+                        : fmt::format("packed FloatList of {}", fmt::join(field.shape, " x ")));
+    }
+    row_.cells[i].place = {.offset = feature.count > 0 ? feature.first_offset : feature.list_offset,
+                           .length = feature.first_length};
+    if (field.is_ragged())
+      std::ranges::copy(shape, row_.sides.begin() + static_cast<std::ptrdiff_t>(first_side_[i]));
   }
 
   double read_float(std::uint64_t offset) {
@@ -198,10 +236,12 @@ class ForeignRecordScanner : private FrameScanner {
   }
 
   const ShardLayout& layout_;
+  std::vector<std::size_t> first_side_;  // of each field, in the sides of a row
   std::map<std::string, std::optional<std::size_t>, std::less<>> names_;
 
   // Of the frame at hand; kept here so that their memory is.
   std::vector<ParsedFeature> parsed_;
+  std::vector<const ParsedFeature*> shapes_;  // a field each, of what it lies beside
   std::vector<const ParsedFeature*> chosen_;  // one per field; null where the record has none
   const ParsedFeature* chosen_key_ = nullptr;
   std::vector<FieldPlace*> targets_;

@@ -1,5 +1,7 @@
 #include "formats/record/record_format.hpp"
 
+#include <algorithm>
+
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/wire/tf_example.hpp"
@@ -53,6 +55,13 @@ ShardLayout record_layout(const Schema& schema, const OptionSet&) {
                 printable(field.name), field.shape.size(), kMaxAxes);
   }
   const std::vector<PlannedFeature> plan = plan_features(schema);
+  const auto twice = std::ranges::adjacent_find(plan, {}, &PlannedFeature::name);
+  if (twice != plan.end()) {
+    throw Error(Code::schema,
+                "field name '{}' is that of a feature which the record format writes for a tensor",
+                printable(twice->name))
+        .hint("choose another name: --rename");
+  }
   std::uint64_t names_bytes = 0;
   for (const PlannedFeature& planned : plan) names_bytes += planned.name.size();
   if (plan.size() > kMaxFeatures || names_bytes > kMaxFeatureNamesBytes) {
@@ -84,6 +93,9 @@ const Format record_format = {
     .reserved_fields = {},
     .can = {.kinds = kKinds,
             .self_checksummed = true,
+            .holds_ragged = true,
+            .holds_optional = true,
+            .holds_slashes = true,
             .keeps_dtypes = false,
             .largest_record = kMaxExampleBytes + kFrameBytes},
     .aliases = kAliases,
@@ -94,6 +106,7 @@ const Format record_format = {
     .create_sizer = create_record_sizer,
     .create_shard = create_record_shard,
     .survey = survey_record_file,
+    .unpack = unpack_record_file,
     .scan = scan_record_shard,
     .split_scan = split_record_scan,
     .walk_list = walk_record_list,

@@ -119,6 +119,7 @@ class FrameScanner {
       draft_.at_row(row_number_);
       row_ = {};
       row_.cells.resize(schema_.fields.size());
+      row_.sides.resize(ragged_axes_);
       fill(*frame);
       rows_(row_);
       ++row_number_;
@@ -135,6 +136,7 @@ class FrameScanner {
   WalkPace pace_;
   WindowReader window_;
   ViewBytes view_;
+  std::size_t ragged_axes_ = schema_.ragged_axes();
   IndexRow row_;  // of the frame at hand
 
  private:

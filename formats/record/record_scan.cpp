@@ -8,6 +8,8 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/array_text.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
@@ -22,7 +24,7 @@ constexpr std::uint64_t kMaxDTypeBytes = DType::kMostTextBytes;
 // Their values are looked at one after the other once all of them are parsed.
 constexpr std::size_t kManyFeatures = 32;
 
-std::string shape_text(std::span<const std::int64_t> sides, std::uint64_t count) {
+std::string signed_shape_text(std::span<const std::int64_t> sides, std::uint64_t count) {
   return fmt::format("({}{})", fmt::join(sides, ", "), count > sides.size() ? ", ..." : "");
 }
 
@@ -32,8 +34,15 @@ class RecordScanner : private FrameScanner {
                 const FindingSink& findings)
       : FrameScanner(input, part, rows, findings),
         plan_(plan_features(input.schema)),
+        has_optional_(input.schema.has_optional()),
         is_in_memory_(part.view != nullptr),
-        most_at_once_(plan_.size() > kManyFeatures ? kPayloadWindow : kStructureWindow) {}
+        most_at_once_(plan_.size() > kManyFeatures ? kPayloadWindow : kStructureWindow) {
+    std::size_t axes = 0;
+    for (const Field& field : input.schema.fields) {
+      first_side_.push_back(axes);
+      if (field.is_ragged()) axes += field.shape.size();
+    }
+  }
 
   ScanPoint scan(const ScanRows& part) {
     return scan_frames(part, [this](const RecordFrame& frame) { scan_frame(frame); });
@@ -83,6 +92,7 @@ class RecordScanner : private FrameScanner {
 
   // What each parsed feature stands for; null where the schema knows no such name.
   void match_features() {
+    if (has_optional_) is_present_.assign(schema_.fields.size(), false);
     targets_.assign(parsed_.size(), nullptr);
     places_.assign(parsed_.size(), FieldPlace{.offset = 0});
     for (std::size_t i = 0; i < parsed_.size(); ++i) {
@@ -90,7 +100,14 @@ class RecordScanner : private FrameScanner {
       const PlannedFeature* planned =
           i < plan_.size() && plan_[i].name == feature.name ? &plan_[i] : find(feature.name);
       targets_[i] = planned;
-      if (planned == nullptr || feature.type != ParsedFeature::Type::bytes) continue;
+      if (planned == nullptr) continue;
+      if (has_optional_ && planned->role == Role::value) is_present_[planned->field] = true;
+      if (feature.type == ParsedFeature::Type::floats && is_contiguous(feature)) {
+        places_[i] = {
+            .offset = feature.first_length > 0 ? feature.first_offset : feature.list_offset,
+            .length = feature.first_length};
+      }
+      if (feature.type != ParsedFeature::Type::bytes) continue;
       if (is_list(*planned)) {
         places_[i] = {.offset = feature.list_offset, .length = feature.list_length};
         places_[i].count =
@@ -131,21 +148,30 @@ class RecordScanner : private FrameScanner {
 
   // Exactly the planned features, in their order.
   void check_feature_set(std::uint64_t begin) {
+    // Of an optional field all features or none.
+    const auto is_expected = [&](const PlannedFeature& planned) {
+      return planned.role == Role::key || !schema_.fields[planned.field].is_optional ||
+             is_present_[planned.field];
+    };
+    auto next = parsed_.begin();
     const bool is_as_planned =
-        parsed_.size() == plan_.size() &&
-        std::equal(parsed_.begin(), parsed_.end(), plan_.begin(),
-                   [](const ParsedFeature& feature, const PlannedFeature& planned) {
-                     return feature.name == planned.name;
-                   });
+        std::ranges::all_of(plan_,
+                            [&](const PlannedFeature& planned) {
+                              if (!is_expected(planned)) return true;
+                              return next != parsed_.end() && (next++)->name == planned.name;
+                            }) &&
+        next == parsed_.end();
     if (is_as_planned) return;
     bool is_complete = true;
     for (const PlannedFeature& planned : plan_) {
       const auto times = std::count(targets_.begin(), targets_.end(), &planned);
-      if (times == 1) continue;
+      if (times == (is_expected(planned) ? 1 : 0)) continue;
       is_complete = false;
       draft_
           .begin(fmt::format("feature '{}' is {}", planned.name,
-                             times == 0 ? "missing" : "present more than once"),
+                             times == 0   ? "missing"
+                             : times == 1 ? "present without its value"
+                                          : "present more than once"),
                  begin)
           .field = field_name(planned);
       draft_.send();
@@ -163,6 +189,12 @@ class RecordScanner : private FrameScanner {
   }
 
   void fill_row() {
+    for (std::size_t i = 0; has_optional_ && i < schema_.fields.size(); ++i)
+      row_.cells[i].lacks_number = !is_located(schema_.fields[i].kind) && !is_present_[i];
+    // Shapes come behind their values, but say how many bytes these must be.
+    for (std::size_t i = 0; ragged_axes_ > 0 && i < parsed_.size(); ++i) {
+      if (targets_[i] != nullptr && targets_[i]->role == Role::shape) read_sides(i);
+    }
     for (std::size_t i = 0; i < parsed_.size(); ++i) {
       const PlannedFeature* planned = targets_[i];
       if (planned == nullptr || !check_type(*planned, parsed_[i])) continue;
@@ -177,7 +209,7 @@ class RecordScanner : private FrameScanner {
           check_dtype(*planned, parsed_[i]);
           break;
         case Role::shape:
-          check_shape(*planned, parsed_[i]);
+          if (!schema_.fields[planned->field].is_ragged()) check_shape(*planned, parsed_[i]);
           break;
       }
     }
@@ -191,29 +223,91 @@ class RecordScanner : private FrameScanner {
       cell.integer = feature.integers[0];
       return;
     }
+    if (field.kind == Kind::real && feature.type == ParsedFeature::Type::floats) {
+      if (!check_bytes(planned, feature, sizeof(float), sizeof(float))) return;
+      cell = read_number(view_(feature.first_offset, sizeof(float)), field);
+      return;
+    }
     if (field.kind == Kind::real) {
       if (!check_bytes(planned, feature, sizeof(double), sizeof(double))) return;
       std::memcpy(&cell.real, view_(feature.first_offset, sizeof(double)).data(), sizeof(double));
       return;
     }
-    if (field.kind == Kind::tensor) {
+    if (field.is_ragged()) {
+      if (!check_ragged(planned, feature, place)) return;
+    } else if (field.kind == Kind::tensor) {
       const std::uint64_t expected = field.tensor_bytes();
       if (!check_bytes(planned, feature, expected, expected)) return;
     }
     cell.place = place;
   }
 
+  // The sides of a ragged tensor in those of the sample.
+  std::span<std::uint64_t> sides_of(std::size_t field) {
+    return std::span(row_.sides).subspan(first_side_[field], schema_.fields[field].shape.size());
+  }
+
+  void read_sides(std::size_t number) {
+    const ParsedFeature& feature = parsed_[number];
+    const PlannedFeature& planned = *targets_[number];
+    const Field& field = schema_.fields[planned.field];
+    if (!field.is_ragged() || !check_type(planned, feature)) return;
+    bool fits = feature.count == field.shape.size() && feature.integers.size() == feature.count;
+    for (std::size_t axis = 0; fits && axis < feature.count; ++axis) {
+      const auto side = static_cast<std::uint64_t>(feature.integers[axis]);
+      fits = feature.integers[axis] >= 0 &&
+             (field.shape[axis] == kFreeSide || field.shape[axis] == side);
+      if (fits) sides_of(planned.field)[axis] = side;
+    }
+    if (fits) return;
+    report_feature(planned, feature, "the wrong shape",
+                   signed_shape_text(feature.integers, feature.count), shape_text(field.shape));
+  }
+
+  // The bytes must be those of the shape; of one axis, a number of elements.
+  bool check_ragged(const PlannedFeature& planned, const ParsedFeature& feature,
+                    const FieldPlace& place) {
+    const Field& field = schema_.fields[planned.field];
+    const std::span<std::uint64_t> sides = sides_of(planned.field);
+    if (sides.size() == 1) {
+      sides[0] = place.length / field.dtype.item_bytes();
+      if (place.length % field.dtype.item_bytes() == 0 && is_contiguous_if_floats(feature))
+        return true;
+      report_feature(planned, feature, "a value of the wrong size",
+                     fmt::format("{} bytes", place.length),
+                     fmt::format("a multiple of {}", field.dtype.item_bytes()));
+      return false;
+    }
+    if (field.takes_tensor(sides, place.length) && is_contiguous_if_floats(feature)) return true;
+    report_feature(planned, feature, "a value of the wrong size",
+                   fmt::format("{} bytes", place.length),
+                   fmt::format("the shape {}", shape_text(sides)));
+    return false;
+  }
+
+  static bool is_contiguous_if_floats(const ParsedFeature& feature) {
+    return feature.type != ParsedFeature::Type::floats || is_contiguous(feature);
+  }
+
   bool check_type(const PlannedFeature& planned, const ParsedFeature& feature) {
     const bool is_integer =
         planned.role == Role::value && schema_.fields[planned.field].kind == Kind::integer;
+    const bool is_floats =
+        planned.role == Role::value && is_of_floats(schema_.fields[planned.field]);
     const auto expected = is_integer || planned.role == Role::shape ? ParsedFeature::Type::integers
+                          : is_floats                               ? ParsedFeature::Type::floats
                                                                     : ParsedFeature::Type::bytes;
-    if (feature.type != expected) {
+    // Sets of shale 0.2.0 have the 8 bytes of a double.
+    const bool is_older = is_floats && schema_.fields[planned.field].kind == Kind::real &&
+                          feature.type == ParsedFeature::Type::bytes;
+    if (feature.type != expected && !is_older) {
       report_feature(planned, feature, "the wrong type of list",
                      std::string(list_name_of(feature.type)), std::string(list_name_of(expected)));
       return false;
     }
-    if (!is_list(planned) && planned.role != Role::shape && feature.count != 1) {
+    const bool has_any_count = is_list(planned) || planned.role == Role::shape ||
+                               feature.type == ParsedFeature::Type::floats;
+    if (!has_any_count && feature.count != 1) {
       report_feature(planned, feature, "the wrong number of values", fmt::to_string(feature.count),
                      "1");
       return false;
@@ -243,8 +337,9 @@ class RecordScanner : private FrameScanner {
     const std::vector<std::uint64_t>& shape = schema_.fields[planned.field].shape;
     const std::vector<std::int64_t> expected(shape.begin(), shape.end());
     if (feature.count == expected.size() && feature.integers == expected) return;
-    report_feature(planned, feature, "the wrong shape", shape_text(feature.integers, feature.count),
-                   shape_text(expected, expected.size()));
+    report_feature(planned, feature, "the wrong shape",
+                   signed_shape_text(feature.integers, feature.count),
+                   signed_shape_text(expected, expected.size()));
   }
 
   void report_feature(const PlannedFeature& planned, const ParsedFeature& feature,
@@ -255,13 +350,16 @@ class RecordScanner : private FrameScanner {
   }
 
   std::vector<PlannedFeature> plan_;
-  bool is_in_memory_;           // views cost nothing: somebody reads all of the file
-  std::uint64_t most_at_once_;  // bytes of a frame that are viewed as a whole
+  bool has_optional_;
+  std::vector<std::size_t> first_side_;  // per field
+  bool is_in_memory_;                    // views cost nothing: somebody reads all of the file
+  std::uint64_t most_at_once_;           // bytes of a frame that are viewed as a whole
 
   // Of the frame at hand; kept here so that their memory is.
   std::vector<ParsedFeature> parsed_;
   std::vector<const PlannedFeature*> targets_;  // one a parsed feature
   std::vector<FieldPlace> places_;              // one a parsed feature; length 0 where it has none
+  std::vector<bool> is_present_;                // per field, if one is optional
 };
 
 }  // namespace

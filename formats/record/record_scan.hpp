@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "shale/base/decoder.hpp"
 #include "shale/format/format.hpp"
 
 namespace shale {
@@ -27,11 +30,30 @@ void scan_foreign_record(const ShardInput& input, const RowSink& rows, const Fin
 /// "files of other tools"); else each is one field of bytes, "value". Reads tags, lengths, numbers
 /// and strings that may be text; steps over all else. A frame whose length cannot be trusted ends
 /// it: the scan will say so. Memory: a window of 32 KiB, and 1024 features. Errors:
-/// Code::unsupported, by name, for compressed files, features whose names would be one, a number
-/// that is absent in some records, more than 1024 features, and where no feature can be located;
-/// Code::schema for a feature's name; Code::damaged if no record can be read; Code::io.
-[[nodiscard]] Survey survey_record_file(const InputFile& file, std::optional<Dialect> dialect,
+/// Code::unsupported, by name, for compressed files, features whose names would be one, more than
+/// 1024 features, and where no feature can be located; Code::schema for a feature's name;
+/// Code::damaged if no record can be read; Code::io.
+[[nodiscard]] Survey survey_record_file(const InputFile& file, const Parsing& parsing,
                                         const WalkProgress& progress = {});
+
+/// The same for a file that unpack_record_file writes of this one: what features it writes again,
+/// and how large it is at most.
+struct UnpackedSurvey {
+  Survey survey;
+  std::vector<std::string> features;
+  std::uint64_t most_bytes = 0;
+};
+[[nodiscard]] UnpackedSurvey survey_unpacked_record_file(const InputFile& file,
+                                                         const WalkProgress& progress);
+
+/// How a file is compressed as a whole, by its first bytes.
+[[nodiscard]] Packing packing_of_frames(const InputFile& file);
+
+/// Decompresses a file, and writes the numbers that do not lie in a file of another tool as arrays
+/// (lists of integers, which are varints, and floats that are not packed) as such: see
+/// Format::unpack. Memory: a record's numbers. Errors: those of survey_record_file; Code::damaged
+/// for any damage.
+[[nodiscard]] std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request);
 
 /// The same of a shard of shale's own for several threads: see Format::split_scan.
 [[nodiscard]] SplitScan split_record_scan(const ShardInput& input);

@@ -1,17 +1,21 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
 #include "formats/record/record_frames.hpp"
 #include "formats/record/record_scan.hpp"
+#include "formats/record/record_sequence.hpp"
 
 namespace shale {
 namespace {
@@ -20,9 +24,13 @@ using Type = ParsedFeature::Type;
 
 // Proving that strings are text takes reading them: only short ones are read.
 constexpr std::uint64_t kMostTextBytes = 4096;
+// What tags and lengths take around numbers that are written again, their dtype included.
+constexpr std::uint64_t kMostBytesAround = 128;
 // What hostile records, each with names of its own, can cost.
 constexpr std::size_t kMostFields = 1024;
 constexpr std::size_t kNamesShown = 8;
+constexpr std::string_view kFloatDType = "<f4";
+constexpr std::size_t kMostAxes = 64;  // of NumPy's arrays
 
 // UTF-8 without control characters but tab and line ends: small binary numbers are often UTF-8.
 bool is_plain_text(std::string_view text) {
@@ -36,26 +44,36 @@ bool is_plain_text(std::string_view text) {
 // What the records so far say of the features of one name. Records are counted from 0.
 struct FeatureFacts {
   std::uint64_t next_record = 0;  // behind the last one that has it, with or without a value
-  std::uint64_t records = 0;      // that have a value
-  std::optional<std::uint64_t> first_without;
+  std::uint64_t records = 0;      // that have a list, of any length
+  std::uint64_t empty = 0;        // of these, with nothing in it
   Type type = Type::none;
   std::uint64_t count = 0;  // of the first record's values
-  bool is_of_one_type = true, is_one_each = true, is_of_one_count = true, is_contiguous = true;
-  bool is_text = true;
-  std::uint64_t longest = 0;  // of the values in bytes, where there is one each
+  bool is_of_one_type = true, is_one_each = true, is_one_at_most = true, is_of_one_count = true;
+  bool is_contiguous = true, is_text = true, is_of_one_length = true;
+  // Of the values in bytes, where there is one each.
+  std::uint64_t longest = 0, common_divisor = 0;
+  std::uint64_t all_counts = 0;
+  std::optional<std::string> dtype;  // that every one names, of a feature that may
+  // Of what may be the shapes of another feature: the sides, free where they differ.
+  bool is_shape = true;
+  std::vector<std::uint64_t> sides;
 
-  void add(const ParsedFeature& feature, std::uint64_t record) {
+  void add(const ParsedFeature& feature) {
     if (records == 0) {
       type = feature.type;
       count = feature.count;
     }
-    if (!first_without && record > records) first_without = records;
     ++records;
+    if (feature.count == 0) ++empty;
     is_of_one_type = is_of_one_type && feature.type == type;
     is_of_one_count = is_of_one_count && feature.count == count;
     is_one_each = is_one_each && feature.count == 1;
+    is_one_at_most = is_one_at_most && feature.count <= 1;
     is_contiguous = is_contiguous && shale::is_contiguous(feature);
+    is_of_one_length = is_of_one_length && (records == 1 || feature.first_length == longest);
     longest = std::max(longest, feature.first_length);
+    common_divisor = std::gcd(common_divisor, feature.first_length);
+    all_counts += feature.count;
   }
 };
 
@@ -66,6 +84,19 @@ class RecordSurvey {
         pace_(progress, file.size()),
         window_(file, kStructureWindow),
         view_(window_.views()) {}
+
+  // As if all numbers were arrays.
+  UnpackedSurvey run_unpacked() {
+    is_unpacked_ = true;
+    UnpackedSurvey found{.survey = run(), .features = std::move(unpacked_)};
+    found.most_bytes = file_.size();
+    for (const std::string& feature : found.features) {
+      const FeatureFacts& facts = facts_.at(feature);
+      found.most_bytes += facts.all_counts * sizeof(std::int64_t) +
+                          facts.records * (2 * feature.size() + kMostBytesAround);
+    }
+    return found;
+  }
 
   Survey run() {
     FrameWalk frames(file_, view_, pace_);
@@ -94,6 +125,9 @@ class RecordSurvey {
     if (!fault) {
       // From the last to the first: of features of one name the last counts.
       for (auto feature = parsed_.rbegin(); feature != parsed_.rend(); ++feature) note(*feature);
+      for (const ParsedFeature& feature : parsed_) {
+        if (feature.name.ends_with(kShapeSuffix)) note_shape(feature);
+      }
       ++records_;
       return std::nullopt;
     }
@@ -130,10 +164,48 @@ class RecordSurvey {
     if (facts.next_record == records_ + 1) return;
     facts.next_record = records_ + 1;
     if (feature.type == Type::none) return;
-    facts.add(feature, records_);
+    facts.add(feature);
     if (feature.type != Type::bytes || !facts.is_text) return;
     facts.is_text = feature.count == 1 && feature.first_length <= kMostTextBytes &&
                     is_plain_text(as_text(view_(feature.first_offset, feature.first_length)));
+    if (!facts.is_text || !feature.name.ends_with(kDTypeSuffix)) return;
+    const std::string_view dtype = as_text(view_(feature.first_offset, feature.first_length));
+    if (facts.records == 1) facts.dtype = dtype;
+    if (facts.dtype != dtype) facts.dtype.reset();
+  }
+
+  // Whether the integers of "<feature>/shape" are the shape of that feature's value.
+  void note_shape(const ParsedFeature& shape) {
+    FeatureFacts& facts = facts_.at(shape.name);
+    const std::string feature = shape.name.substr(0, shape.name.size() - kShapeSuffix.size());
+    const auto dtype = facts_.find(feature + std::string(kDTypeSuffix));
+    const auto value = std::find_if(parsed_.rbegin(), parsed_.rend(),
+                                    [&](const ParsedFeature& one) { return one.name == feature; });
+    facts.is_shape = facts.is_shape && shape.type == Type::integers && shape.count <= kMostAxes &&
+                     shape.integers.size() == shape.count && value != parsed_.rend() &&
+                     dtype != facts_.end() && dtype->second.dtype.has_value() &&
+                     std::ranges::all_of(shape.integers, [](auto side) { return side >= 0; });
+    if (!facts.is_shape) return;
+    const std::vector<std::uint64_t> sides(shape.integers.begin(), shape.integers.end());
+    const std::optional<DType> parsed = parse_dtype(*dtype->second.dtype);
+    const Field any{.name = {},
+                    .kind = Kind::tensor,
+                    .dtype = parsed.value_or(DType()),
+                    .shape = std::vector<std::uint64_t>(sides.size(), kFreeSide)};
+    if (facts.records == 1) facts.sides = sides;
+    facts.is_shape = parsed && facts.sides.size() == sides.size() &&
+                     any.takes_tensor(sides, value->first_length);
+    for (std::size_t axis = 0; facts.is_shape && axis < sides.size(); ++axis) {
+      if (facts.sides[axis] != sides[axis]) facts.sides[axis] = kFreeSide;
+    }
+  }
+
+  static std::optional<DType> parse_dtype(const std::string& text) {
+    try {
+      return DType::parse(text);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
   }
 
   std::map<std::string, FeatureFacts>::iterator meet(const std::string& name) {
@@ -143,7 +215,7 @@ class RecordSurvey {
           .hint("store what belongs together as one feature");
     }
     try {
-      validate_schema({.fields = {{.name = field_name_of_feature(name)}}});
+      validate_schema({.fields = {{.name = field_name_of(name)}}});
     } catch (Error& error) {
       error.at(file_.path());
       throw;
@@ -164,8 +236,8 @@ class RecordSurvey {
     std::map<std::string, std::string> named;  // field name -> feature name
     Schema schema;
     for (const auto& [feature, facts] : facts_) {
-      if (feature == key) continue;
-      const std::string name = field_name_of_feature(feature);
+      if (feature == key || describes_another(feature)) continue;
+      const std::string name = field_name_of(feature);
       if (const auto [other, is_new] = named.emplace(name, feature); !is_new) {
         throw Error(Code::unsupported, "features '{}' and '{}' would both be the field '{}'",
                     printable(other->second), printable(feature), printable(name))
@@ -178,10 +250,15 @@ class RecordSurvey {
       }
     }
     if (schema.fields.empty()) {
-      throw Error(Code::unsupported, "none of its features can be located in place: {}",
+      const bool is_empty = facts_.size() == (key ? 1 : 0);
+      throw Error(Code::unsupported, "{}{}",
+                  is_empty ? "its records have no features" + std::string(key ? " but a key" : "")
+                           : "none of its features can be located in place: ",
                   fmt::join(notes_, "; "))
           .at(file_.path())
-          .hint("store numbers as bytes, or as packed lists of floats of one length");
+          .hint(is_empty ? "nothing says what fields it has: keep the dataset that it was made of"
+                : is_unpacked_ ? "store numbers as bytes, or as packed lists of floats"
+                               : "'shale convert' reads it");
     }
     std::sort(schema.fields.begin(), schema.fields.end(),
               [](const Field& a, const Field& b) { return a.name < b.name; });
@@ -205,6 +282,42 @@ class RecordSurvey {
     return is_key ? std::optional<std::string_view>(found->first) : std::nullopt;
   }
 
+  // The array that "<feature>/dtype" says a feature is, as shale writes tensors: its shape is in
+  // "<feature>/shape", or its one side is as long as its values are many.
+  [[nodiscard]] std::optional<Field> array_beside(const std::string& feature) const {
+    const auto array = facts_.find(feature);
+    const auto beside = facts_.find(feature + std::string(kDTypeSuffix));
+    const auto shape = facts_.find(feature + std::string(kShapeSuffix));
+    if (array == facts_.end() || beside == facts_.end()) return std::nullopt;
+    const FeatureFacts &facts = array->second, &named = beside->second;
+    const bool is_one = named.is_of_one_type && named.is_text && named.dtype &&
+                        named.records == facts.records && facts.is_of_one_type;
+    std::optional<DType> dtype = is_one ? parse_dtype(*named.dtype) : std::nullopt;
+    if (!dtype || named.dtype->starts_with('>')) return std::nullopt;
+    const bool is_floats = dtype->descr() == kFloatDType && facts.type == Type::floats;
+    const bool is_bytes = facts.type == Type::bytes && facts.is_one_each;
+    if (is_floats ? !facts.is_contiguous : !is_bytes) return std::nullopt;
+    Field field{.name = {}, .kind = Kind::tensor, .dtype = std::move(*dtype)};
+    if (shape != facts_.end()) {
+      if (!shape->second.is_shape || shape->second.records != facts.records) return std::nullopt;
+      field.shape = shape->second.sides;
+      return field;
+    }
+    const std::uint64_t length = facts.longest / field.dtype.item_bytes();
+    field.shape = {facts.is_of_one_length && length > 0 ? length : kFreeSide};
+    const bool is_array = facts.common_divisor % field.dtype.item_bytes() == 0;
+    return is_array ? std::optional(std::move(field)) : std::nullopt;
+  }
+
+  [[nodiscard]] bool describes_another(std::string_view feature) const {
+    for (const std::string_view suffix : {kDTypeSuffix, kShapeSuffix}) {
+      if (feature.ends_with(suffix) &&
+          array_beside(std::string(feature.substr(0, feature.size() - suffix.size()))))
+        return true;
+    }
+    return false;
+  }
+
   // The field that a feature makes; nullopt, after a note, for what cannot be located.
   std::optional<Field> field_of(const std::string& feature, const FeatureFacts& facts) {
     Field field;
@@ -216,42 +329,39 @@ class RecordSurvey {
     if (facts.type == Type::none) return leave_out("no_value", "it has no value in any record");
     if (!facts.is_of_one_type)
       return leave_out("mixed_types", "its type of list differs between records");
-    const std::string how_many = facts.is_of_one_count ? fmt::to_string(facts.count) : "several";
-    switch (facts.type) {
-      case Type::bytes:
-        field.kind = !facts.is_one_each ? Kind::list : facts.is_text ? Kind::text : Kind::bytes;
-        break;
-      case Type::integers:
-        if (!facts.is_one_each)
-          return leave_out(
-              facts.is_of_one_count ? "several_integers" : "varying_length",
-              fmt::format("varint lists of {} integers cannot be located in place", how_many));
-        field.kind = Kind::integer;
-        break;
-      case Type::floats:
-        if (facts.is_one_each) {
-          field.kind = Kind::real;
-          break;
-        }
-        if (!facts.is_of_one_count)
-          return leave_out("varying_length", "its lists of floats differ in length");
-        if (facts.count == 0) return leave_out("no_value", "its lists of floats are empty");
-        if (!facts.is_contiguous) return leave_out("not_packed", "its floats are not packed");
-        field.kind = Kind::tensor;
-        field.dtype = DType::parse("<f4");
-        field.shape = {facts.count};
-        break;
-      case Type::none:
-        break;
+    field.is_optional = facts.records < records_;
+    if (std::optional<Field> array = array_beside(feature)) {
+      array->is_optional = field.is_optional;
+      return array;
     }
-    // An index has no way to say that a number is absent.
-    if (is_located(field.kind) || facts.records == records_) return field;
-    throw Error(Code::unsupported,
-                "feature '{}' is a number but absent in {} of {} records, the first being {}",
-                printable(feature), records_ - facts.records, records_,
-                facts.first_without.value_or(facts.records))
-        .at(file_.path())
-        .hint("write a number into every record, or into none");
+    const bool has_numbers = facts.type != Type::bytes;
+    if (has_numbers && facts.empty == facts.records)
+      return leave_out("no_value", "its lists of numbers are empty");
+    if (has_numbers && facts.is_one_at_most) {
+      // Of lists of one number, an empty one has none.
+      field.is_optional = facts.records - facts.empty < records_;
+      field.kind = facts.type == Type::integers ? Kind::integer : Kind::real;
+      return field;
+    }
+    if (!has_numbers) {
+      field.kind = !facts.is_one_each ? Kind::list : facts.is_text ? Kind::text : Kind::bytes;
+      return field;
+    }
+    const bool is_integers = facts.type == Type::integers;
+    if (is_unpacked_ && (is_integers || !facts.is_contiguous)) {
+      unpacked_.push_back(feature);
+    } else if (is_integers) {
+      return leave_out(
+          facts.is_of_one_count ? "several_integers" : "varying_length",
+          fmt::format("varint lists of {} integers cannot be located in place",
+                      facts.is_of_one_count ? fmt::to_string(facts.count) : "several"));
+    } else if (!facts.is_contiguous) {
+      return leave_out("not_packed", "its floats are not packed");
+    }
+    field.kind = Kind::tensor;
+    field.dtype = DType::parse(is_integers ? "<i8" : kFloatDType);
+    field.shape = {facts.is_of_one_count && facts.count > 0 ? facts.count : kFreeSide};
+    return field;
   }
 
   static std::string tell_renamed(const std::map<std::string, std::string>& named) {
@@ -273,25 +383,51 @@ class RecordSurvey {
   std::vector<ParsedFeature> parsed_;  // of the record at hand
   std::map<std::string, FeatureFacts> facts_;
   std::uint64_t frames_ = 0, records_ = 0;  // records: of the frames, those that could be read
+  bool is_unpacked_ = false;
+  std::vector<std::string> unpacked_;  // features
   std::vector<std::string> notes_;
   LeftOutList left_out_;
 };
 
-}  // namespace
-
-Survey survey_record_file(const InputFile& file, std::optional<Dialect>,
-                          const WalkProgress& progress) {
-  std::array<std::byte, 4096> head;
-  const std::uint64_t filled = file.read_some(0, head);
-  const std::optional<Compression> compression = compression_of_frames(Bytes(head).first(filled));
-  if (!compression) return RecordSurvey(file, progress).run();
-  const bool is_gzip = *compression == Compression::gzip;
+void refuse_compressed(const InputFile& file) {
+  const Packing packing = packing_of_frames(file);
+  if (packing == Packing::none) return;
   throw Error(Code::unsupported,
               "is a TFRecord file compressed with {}, so samples cannot be located in it",
-              is_gzip ? "gzip" : "zlib")
+              name_of(packing))
       .at(file.path())
-      .hint(is_gzip ? "decompress it first: gzip -dc FILE > PLAIN"
-                    : "decompress it first: pigz -dc FILE > PLAIN");
+      .hint(fmt::format("'shale convert {} OUT --to record' decompresses and converts it",
+                        shell_word(file.path())));
+}
+
+}  // namespace
+
+Packing packing_of_frames(const InputFile& file) {
+  std::array<std::byte, 4096> head;
+  const std::uint64_t filled = file.read_some(0, head);
+  const std::optional<Compression> found = compression_of_frames(Bytes(head).first(filled));
+  if (!found) return Packing::none;
+  return *found == Compression::gzip ? Packing::gzip : Packing::zlib;
+}
+
+Survey survey_record_file(const InputFile& file, const Parsing& parsing,
+                          const WalkProgress& progress) {
+  refuse_compressed(file);
+  Survey survey = RecordSurvey(file, progress).run();
+  const bool are_plain = !survey.layout.has_whole_records;
+  if (are_plain && parsing.dialect != Dialect::plain && has_feature_lists(file)) {
+    survey.notes = {
+        fmt::format("each record is a tf.train.SequenceExample, and here one field of bytes, "
+                    "'value'; 'shale convert {} OUT --to record' makes fields of its lists",
+                    shell_word(file.path()))};
+    survey.left_out.add({"feature", "feature_lists", "feature_lists", std::nullopt});
+  }
+  return survey;
+}
+
+UnpackedSurvey survey_unpacked_record_file(const InputFile& file, const WalkProgress& progress) {
+  refuse_compressed(file);
+  return RecordSurvey(file, progress).run_unpacked();
 }
 
 }  // namespace shale

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,24 +19,44 @@ enum class OnError {
 };
 
 /// A conversion. Members with the name of an option of `shale convert` mean what its manual page
-/// says, and take the words that it takes.
+/// says, and take the words that it takes; "": as if it were not given.
 struct ConvertOptions {
   /// Folders, archives, datasets, files of other tools, arrays ("name=x.npy").
   std::vector<std::string> inputs;
   Destination to;
-  bool append = false;                   ///< behind the samples of the dataset at `to.path`
-  std::vector<std::string> fields = {};  ///< (datasets and arrays) these alone; empty: all
-  std::string labels = {};               ///< the file with the labels of a flat folder
+  bool append = false;           ///< behind the samples of the dataset at `to.path`
+  std::string new_classes = {};  ///< "append": those that it does not have come behind its others
+  std::string layout = {};       ///< of `to`: that of another reader
+  std::string compress = {};     ///< of an .npz archive: "none" or "deflate"
+  std::vector<std::string> fields = {};  ///< these alone, in this order; empty: all
+  std::vector<std::string> drop = {};    ///< all but these
+  std::string rename = {};               ///< "image:images,label:labels"
+  /// Of several inputs with names: "row" or "key"; and of a join by key, "all" or "any".
+  std::string on = {}, partners = {};
+  std::string labels = {};                         ///< the file with the labels of a flat folder
   std::string label_column = {}, key_column = {};  ///< of `labels`
   std::string classes_from = {};
   std::string select = {}, exclude = {};  ///< files that list samples
+  std::string keys = {};  ///< of both, what their lines are: "escaped", "raw", "nul" or "rows"
+  std::vector<std::string> classes = {};  ///< the samples of these alone; empty: all
   std::vector<std::string> split = {};    ///< "train=0.9,val=0.1": a dataset for each
   bool shuffle = false;
   std::uint64_t seed = 0;  ///< of `shuffle`, and of shares in `split`
-  std::string ext = {};    ///< "mp4,wav": files that are samples; empty: images
+  std::string part = {};   ///< "3/128", "slurm", "slurm/128", "mpi": this part alone
+  std::optional<std::uint64_t> part_offset = {};  ///< of "slurm/128": the part of task 0
+  std::string listing = {};       ///< of a folder: the file with the list of its files
+  std::string ext = {};           ///< "mp4,wav": files that are samples; empty: images
+  std::string pairs = {};         ///< "on", "off": files with the name of an image are fields of it
+  std::string hidden = {};        ///< "skip", "keep": files and folders that begin with a dot
+  std::string group = {};         ///< "frames": a folder of images is a sample
+  bool allow_empty = false;       ///< classes without images, and no images at all, are accepted
+  std::string index_folder = {};  ///< (files of other tools) as --index-dir: where the index is
+  std::string parse = {};         ///< (files of other tools) how values become fields
+  std::string database = {};      ///< (LMDB files) named databases, with commas
   std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {};
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
   std::string depth = {}, alpha = {};
+  std::string masks = {};  ///< "a,b": the image fields that are label maps
   OnError on_error = OnError::skip;
   std::string max_errors = "1%";  ///< how many bad samples do not end the conversion
   Resources resources = {};

@@ -32,7 +32,8 @@ struct DatasetOptions {
   /// (files of other tools) Where the index is, and where it is made if it is missing; empty:
   /// beside the file, or in memory.
   std::string index_folder = {};
-  std::string parse = {};  ///< (files of other tools) as --parse of `shale index`; empty: auto
+  std::string parse = {};     ///< (files of other tools) as --parse of `shale index`; empty: auto
+  std::string database = {};  ///< (LMDB files) as --database
 };
 
 /// A sample that was read.
@@ -40,6 +41,8 @@ struct OwnedSample {
   std::uint64_t row = 0;           ///< over the dataset
   std::string key;                 ///< raw bytes; the row's number where there are no keys
   std::vector<OwnedValue> values;  ///< in the order of Dataset::fields()
+  /// In the same order, of a tensor its shape; empty for what is not a tensor, or absent.
+  std::vector<std::vector<std::uint64_t>> shapes;
 };
 
 /// Random access to the samples of a dataset of shale's, or of a file of another tool, by pread
@@ -74,7 +77,8 @@ class Dataset {
   /// kind, or an `into` of another size; Code::schema for a sample that lacks the value.
   void read_array(std::size_t field, std::span<const std::uint64_t> rows,
                   std::span<std::byte> into) const;
-  /// Errors: Code::usage for a field that is not a tensor, integer or real; Code::not_found.
+  /// Errors: Code::usage for a field that is not a tensor, integer or real, and for tensors whose
+  /// shapes differ; Code::not_found.
   [[nodiscard]] std::uint64_t bytes_of_value(std::size_t field) const;
 
   [[nodiscard]] std::string key(std::uint64_t row) const;

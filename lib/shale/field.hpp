@@ -16,6 +16,9 @@ enum class Kind : std::uint8_t { bytes = 0, text = 1, integer = 2, real = 3, ten
 
 [[nodiscard]] std::string_view name_of(Kind kind);
 
+/// A side of a shape that differs from sample to sample: "?" in texts, null in JSON.
+inline constexpr std::uint64_t kFreeSide = ~std::uint64_t{0};
+
 /// A field of every sample of a dataset. The key is not among them.
 struct FieldInfo {
   std::string name;
@@ -23,7 +26,11 @@ struct FieldInfo {
   /// NumPy's name of the elements of a tensor, little-endian: "<f4", "|u1". Of an integer or real:
   /// of the array that it came from; empty: int64 and float64.
   std::string dtype = {};
-  std::vector<std::uint64_t> shape = {};  ///< of a tensor, of one sample: (28, 28)
+  /// Of a tensor, of one sample: (28, 28); (kFreeSide, 4) where each sample has its own first side.
+  std::vector<std::uint64_t> shape = {};
+  bool is_optional = false;     ///< a sample may lack the value
+  Kind elements = Kind::bytes;  ///< of a list: bytes or text
+  bool is_json = false;         ///< of kind text: it is JSON
 };
 
 /// A value that was read: bytes, or a tensor's elements in C order, little-endian; text in UTF-8;

@@ -14,8 +14,11 @@ struct Destination {
   std::string format = {};  ///< of shards: "record", "lmdb" ...; of one file its suffix says it
   /// The most bytes of each file of a shard, 1 GiB unless given, and samples of a shard.
   std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
-  bool overwrite = false;  ///< replaces a finished dataset, once the new one is complete
-  bool verify = false;     ///< reads the result back before it finishes
+  bool overwrite = false;   ///< replaces a finished dataset, once the new one is complete
+  bool verify = false;      ///< reads the result back before it finishes
+  bool with_index = false;  ///< of one file: its index is written beside it in the same pass
+  /// "direct": writes bypass the page cache; "buffered": they use it; "auto", "": as it is best.
+  std::string io = {};
 };
 
 /// What a job may take of the machine. The results do not depend on it.

@@ -28,6 +28,7 @@ struct VerifyOptions {
   std::string labels = {};  ///< of `against`, a flat folder: the file with its labels
   std::string label_column = {}, key_column = {};  ///< of `labels`
   std::string index_folder = {};                   ///< of a file of another tool
+  std::string on = {}, partners = {};  ///< of `against`, inputs with names that are joined
   /// What lies beside a dataset under names that only shale gives, without belonging to it, is a
   /// finding.
   bool is_strict = false;
@@ -63,6 +64,7 @@ struct SourceComparison {
   SourceVerdict verdict = SourceVerdict::none;
   std::uint64_t same = 0, different = 0;                ///< of those that both have
   std::uint64_t not_in_source = 0, not_in_dataset = 0;  ///< others
+  std::uint64_t skipped = 0;                            ///< of the source, by the dataset's lists
   std::uint64_t findings = 0;                           ///< of VerifyReport::findings
   std::string sentence;  ///< "the source holds the same samples"; empty: none
 };

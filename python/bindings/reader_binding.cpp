@@ -14,11 +14,13 @@
 #include <nanobind/stl/vector.h>
 
 #include "shale/base/printable.hpp"
-#include "shale/data/fixed_value.hpp"
+#include "shale/data/field_type.hpp"
+#include "shale/data/stored_tensor.hpp"
 #include "shale/loading/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 
 #include "python/bindings/bindings.hpp"
+#include "python/bindings/field_objects.hpp"
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
 #include "python/bindings/sample_objects.hpp"
@@ -119,16 +121,17 @@ class Reader {
  public:
   Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
          std::optional<bool> verifies, const std::optional<std::string>& parse,
-         const std::string& opened_before) {
-    const LoaderRequest request{.path = raw(path),
-                                .index_folder = raw(index_folder),
-                                .dialect = parse ? wanted_dialect(*parse) : std::nullopt,
-                                .proof = !verifies   ? Proof::automatic
-                                         : *verifies ? Proof::all
-                                                     : Proof::none,
-                                .cache = cache_named(cache),
-                                .generator = "shale " SHALE_VERSION,
-                                .opened_before = opened_before};
+         const std::optional<std::string>& database, const std::string& opened_before) {
+    const LoaderRequest request{
+        .path = raw(path),
+        .index_folder = raw(index_folder),
+        .parsing = wanted_parsing(parse.value_or(""), database.value_or("")),
+        .proof = !verifies   ? Proof::automatic
+                 : *verifies ? Proof::all
+                             : Proof::none,
+        .cache = cache_named(cache),
+        .generator = "shale " SHALE_VERSION,
+        .opened_before = opened_before};
     CallingThread caller;
     {
       const Unlocked unlocked;
@@ -149,6 +152,11 @@ class Reader {
       throw Error(Code::usage, "{} names of fields, but {} ways of decoding", names.size(),
                   decodings.size());
     }
+    std::vector<std::size_t> first_sides;
+    for (std::size_t next = 0; const Field& field : schema.fields) {
+      first_sides.push_back(next);
+      if (field.is_ragged()) next += field.shape.size();
+    }
     fields_.clear();
     wanted_.assign(schema.fields.size(), false);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -163,8 +171,12 @@ class Reader {
         field.kind = described.kind;
         if (described.kind == Kind::tensor) {
           field.dtype = numpy_dtype(described.dtype.descr());
-          field.shape = nb::tuple(nb::cast(described.shape));
+          field.shape = shape_object(described);
+          if (!raw_dtype_name(described.dtype.descr()).empty())
+            field.as_numbers = import_name("shale._raw_dtypes", "as_numbers");
+          if (described.is_ragged()) field.first_side = first_sides[*field.field];
         }
+        field.holds_texts = described.kind == Kind::list && described.holds_text();
       }
       fields_.push_back(std::move(field));
     }
@@ -284,16 +296,18 @@ class Reader {
   [[nodiscard]] nb::list schema() const {
     nb::list list;
     for (const Field& field : loader_->manifest().schema.fields) {
-      nb::dict made;
+      nb::dict made = described(field, loader_->manifest().layout.rows);
       made["name"] = field.name;
-      made["kind"] = std::string(name_of(field.kind));
-      const RowStorage rows = loader_->manifest().layout.rows;
-      if (const std::optional<DType> dtype = stored_dtype_of(field, rows))
-        made["dtype"] = dtype->descr();
-      if (rows.has_strides() || field.kind == Kind::tensor)
-        made["shape"] = nb::tuple(nb::cast(field.shape));
       list.append(std::move(made));
     }
+    return list;
+  }
+
+  // Of each field, the one text for what it holds.
+  [[nodiscard]] nb::list types() const {
+    nb::list list;
+    for (const Field& field : loader_->manifest().schema.fields)
+      list.append(field_type_text(field));
     return list;
   }
 
@@ -400,9 +414,10 @@ void bind_reader(nb::module_& module) {
       .def_prop_ro("place", &PlacedValue::place);
   nb::class_<Reader>(module, "Reader")
       .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, std::optional<bool>,
-                    const std::optional<std::string>&, const std::string&>(),
+                    const std::optional<std::string>&, const std::optional<std::string>&,
+                    const std::string&>(),
            "path"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none(),
-           "opened_before"_a)
+           "database"_a.none(), "opened_before"_a)
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("sharing", &Reader::sharing)
       .def("read", &Reader::read, "rows"_a, "into"_a = nb::none())
@@ -415,6 +430,7 @@ void bind_reader(nb::module_& module) {
       .def("shard_name", &Reader::shard_name, "row"_a)
       .def("__len__", &Reader::size)
       .def_prop_ro("schema", &Reader::schema)
+      .def_prop_ro("types", &Reader::types)
       .def_prop_ro("classes", &Reader::classes)
       .def_prop_ro("format", &Reader::format)
       .def_prop_ro("self_hash", &Reader::self_hash);

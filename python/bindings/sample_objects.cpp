@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
-#include "shale/base/printable.hpp"
 #include "shale/format/list_elements.hpp"
+#include "shale/shards/dataset_reader.hpp"
 
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
@@ -27,6 +27,26 @@ bool is_missing(const LocatedSample& sample, const OutputField& field) {
 // Values that Python takes as they lie on the disk.
 bool is_read_in_place(const OutputField& field) {
   return field.kind == Kind::tensor || (field.kind == Kind::bytes && !field.decoding);
+}
+
+Error wrong_shape(const Loader& loader, const LocatedSample& sample, std::size_t field,
+                  std::span<const std::uint64_t> shape) {
+  const Field& described = loader.manifest().schema.fields[field];
+  Error error = shale::wrong_shape(described, shape, Loader::bytes_of_value(sample, field));
+  add_place(error, loader, sample, field);
+  return error;
+}
+
+// The shape of a ragged tensor that is there: so many sides of the sample from `first` on. Errors:
+// Code::damaged unless it is one that the schema describes, of as many bytes as the index says.
+std::span<const std::uint64_t> checked_shape(const Loader& loader, const LocatedSample& sample,
+                                             std::size_t field, std::size_t first) {
+  const Field& described = loader.manifest().schema.fields[field];
+  const std::span<const std::uint64_t> shape =
+      std::span(sample.place.sides).subspan(first, described.shape.size());
+  if (!described.takes_tensor(shape, Loader::bytes_of_value(sample, field)))
+    throw wrong_shape(loader, sample, field, shape);
+  return shape;
 }
 
 nb::object bytes_object(Bytes bytes) {
@@ -146,12 +166,28 @@ SampleObjects::Cell SampleObjects::make_cell(std::size_t sample_number, std::siz
   } else {
     const bool is_given = !given_.lists.empty() && !given_.lists[field_number].is_none();
     cell.object = is_given ? nb::object(given_.lists[field_number][given_.places[sample_number]])
-                           : empty_(field.shape, field.dtype);
+                           : fresh_array(sample, field);
     cell.bytes = memory_of_array(cell.object);
     if (cell.bytes.size() != bytes)
       throw wrong_tensor_bytes(loader_, sample, field.field, bytes, cell.bytes.size());
   }
   return cell;
+}
+
+// Of the shape that the index gives, if its bytes are as many.
+nb::object SampleObjects::fresh_array(const LocatedSample& sample, const OutputField& field) const {
+  if (!field.first_side) return empty_(field.shape, field.dtype);
+  const std::span<const std::uint64_t> shape =
+      checked_shape(loader_, sample, *field.field, *field.first_side);
+  nb::list sides;
+  for (const std::uint64_t side : shape) sides.append(side);
+  try {
+    return empty_(nb::tuple(sides), field.dtype);
+  } catch (const nb::python_error& error) {
+    // Beside a side of no length others may be longer than NumPy takes.
+    if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_OverflowError)) throw;
+    throw wrong_shape(loader_, sample, *field.field, shape);
+  }
 }
 
 void SampleObjects::open_images() {
@@ -223,9 +259,9 @@ nb::object SampleObjects::value_of(const LocatedSample& sample, const OutputFiel
   const IndexCell& row = sample.place.cells[*field.field];
   switch (field.kind) {
     case Kind::integer:
-      return nb::int_(row.integer);
+      return row.lacks_number ? nb::none() : nb::object(nb::int_(row.integer));
     case Kind::real:
-      return nb::float_(row.real);
+      return row.lacks_number ? nb::none() : nb::object(nb::float_(row.real));
     case Kind::text:
       return is_missing(sample, field) ? nb::none() : text_object(cell.bytes, "strict");
     case Kind::list: {
@@ -234,7 +270,7 @@ nb::object SampleObjects::value_of(const LocatedSample& sample, const OutputFiel
       const std::span<const FieldPlace> elements = elements_of_field(
           sample.place.elements, sample.place.cells, loader_.manifest().schema, *field.field);
       for (const Bytes element : split_list(format, cell.bytes, row.place, elements))
-        list.append(bytes_object(element));
+        list.append(field.holds_texts ? text_object(element, "strict") : bytes_object(element));
       return list;
     }
     case Kind::bytes:
@@ -242,6 +278,7 @@ nb::object SampleObjects::value_of(const LocatedSample& sample, const OutputFiel
       break;
   }
   if (is_missing(sample, field)) return nb::none();
+  if (field.as_numbers.is_valid()) return call_python(field.as_numbers, cell.object);
   return cell.object.is_valid() ? std::move(cell.object) : bytes_object(cell.bytes);
 }
 

@@ -33,6 +33,10 @@ struct OutputField {
   Kind kind = Kind::text;
   std::optional<PixelOrder> decoding = {};  ///< what images among the values are turned into
   nanobind::object shape, dtype;            ///< of a tensor, as numpy.empty takes them
+  /// Of a ragged tensor, whose shape is its own: where that begins in IndexRow::sides.
+  std::optional<std::size_t> first_side = {};
+  bool holds_texts = false;          ///< a list of text
+  nanobind::object as_numbers = {};  ///< what makes numbers of a tensor of raw bytes
 };
 
 /// Arrays that the tensors of samples are read into, instead of fresh ones.
@@ -67,7 +71,7 @@ class MemoryPool {
 class SampleObjects {
  public:
   /// Takes the memory of all values. All must outlive it.
-  /// Errors: Code::damaged for a tensor of another size than the schema's.
+  /// Errors: Code::damaged for a tensor of another size than the schema's, or than its own shape.
   SampleObjects(const Loader& loader, std::span<const LocatedSample> samples,
                 std::span<const OutputField> fields, GivenArrays given, MemoryPool& pool);
   ~SampleObjects();
@@ -103,6 +107,8 @@ class SampleObjects {
   };
   [[nodiscard]] Cell make_cell(std::size_t sample, std::size_t field,
                                std::span<std::byte>& scratch) const;
+  [[nodiscard]] nanobind::object fresh_array(const LocatedSample& sample,
+                                             const OutputField& field) const;
   [[nodiscard]] nanobind::object value_of(const LocatedSample& sample, const OutputField& field,
                                           Cell& cell, const Format& format, bool has_keys) const;
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -5,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,11 +20,16 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/array_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/json_text.hpp"
+#include "shale/data/stored_tensor.hpp"
 #include "shale/ops/sample_writer.hpp"
 #include "shale/requests/choose_output.hpp"
 
 #include "python/bindings/bindings.hpp"
+#include "python/bindings/field_objects.hpp"
 #include "python/bindings/interpreter.hpp"
 #include "python/bindings/plain_objects.hpp"
 #include "python/bindings/watch.hpp"
@@ -38,8 +45,16 @@ namespace {
 // A field of the samples that a program writes, and what Python calls it.
 struct InputField {
   Field field;
-  nb::object name;          // interned
-  nb::object dtype, shape;  // of a tensor: numpy.dtype and tuple
+  nb::object name;      // interned
+  nb::object dtype;     // of a tensor: numpy.dtype
+  bool is_raw = false;  // of numbers that NumPy lacks
+};
+
+// What is needed for every sample, looked up once.
+struct KnownNames {
+  nb::object key = nb::steal(PyUnicode_InternFromString("key"));
+  nb::object dtype = nb::steal(PyUnicode_InternFromString("dtype"));
+  nb::object ndarray;  // numpy.ndarray, once there is a field of tensors
 };
 
 std::string text_of_object(nb::handle object) {
@@ -51,11 +66,19 @@ std::string text_of_object(nb::handle object) {
   return "?";
 }
 
+// "float32"; of numbers that NumPy lacks what others call them.
+std::string text_of_dtype(nb::handle dtype) {
+  const bool is_structured = nb::hasattr(dtype, "names") && !dtype.attr("names").is_none();
+  return text_of_object(is_structured
+                            ? call_python(import_name("shale._raw_dtypes", "text_of"), dtype)
+                            : nb::borrow(dtype));
+}
+
 // "int", or "an array of float64 (3, 224)".
 std::string found_in(nb::handle value) {
   if (value.is_none()) return "None";
   if (nb::hasattr(value, "dtype") && nb::hasattr(value, "shape")) {
-    return "an array of " + text_of_object(value.attr("dtype")) + " " +
+    return "an array of " + text_of_dtype(value.attr("dtype")) + " " +
            text_of_object(value.attr("shape"));
   }
   return text_of_object(value.type().attr("__name__"));
@@ -71,13 +94,13 @@ std::string_view expected_of(const Field& field) {
     case Kind::bytes:
       return "bytes";
     case Kind::text:
-      return "str";
+      return field.is_json ? "JSON" : "str";
     case Kind::integer:
       return "int";
     case Kind::real:
       return "float";
     case Kind::list:
-      return "a list of bytes";
+      return field.holds_text() ? "a list of str" : "a list of bytes";
     case Kind::tensor:
       break;
   }
@@ -166,8 +189,8 @@ class SampleValues {
  public:
   // `classes`: labels by name, or None. `number`: of the sample, for errors. Errors: Code::schema,
   // naming field, number and key, for a sample that does not fit.
-  SampleValues(nb::handle sample, const std::vector<InputField>& fields, bool has_keys,
-               nb::handle classes, std::uint64_t number);
+  SampleValues(nb::handle sample, const std::vector<InputField>& fields, const KnownNames& names,
+               bool has_keys, nb::handle classes, std::uint64_t number);
 
   [[nodiscard]] const Sample& sample() const { return sample_; }
   // How many have to be copied.
@@ -176,41 +199,54 @@ class SampleValues {
  private:
   void take_key(nb::handle key, bool has_keys);
   [[nodiscard]] Value value_of(nb::handle value, const InputField& field, nb::handle classes);
+  [[nodiscard]] Value list_of(nb::handle value, const InputField& field);
   [[nodiscard]] Bytes bytes_of(nb::handle value, const InputField& field);
   [[nodiscard]] Bytes text_of(nb::handle value, const InputField& field);
   [[nodiscard]] Bytes tensor_of(nb::handle value, const InputField& field);
+  [[nodiscard]] std::optional<Bytes> tensor_as_it_is(nb::handle value, const InputField& field);
+  void take_sides(std::span<const std::uint64_t> shape, const InputField& field);
   [[nodiscard]] std::optional<Bytes> buffer_of(nb::handle object);
   [[nodiscard]] Bytes kept(Bytes bytes) {
     bytes_ += bytes.size();
     return bytes;
   }
 
+  const KnownNames& names_;
   Sample sample_;
   std::uint64_t bytes_ = 0;
   std::vector<nb::object> objects_;  // what the bytes are borrowed from
   std::vector<HeldBuffer> buffers_;
 };
 
-SampleValues::SampleValues(nb::handle sample, const std::vector<InputField>& fields, bool has_keys,
-                           nb::handle classes, std::uint64_t number) {
+SampleValues::SampleValues(nb::handle sample, const std::vector<InputField>& fields,
+                           const KnownNames& names, bool has_keys, nb::handle classes,
+                           std::uint64_t number)
+    : names_(names) {
   try {
     if (!PyDict_Check(sample.ptr()))
       throw Error(Code::schema, "a sample is {}, expected a dict", found_in(sample));
     objects_.reserve(fields.size());
     sample_.values.reserve(fields.size());
-    const nb::handle key = PyDict_GetItemString(sample.ptr(), "key");
+    const nb::handle key = PyDict_GetItemWithError(sample.ptr(), names.key.ptr());
+    if (!key.is_valid() && PyErr_Occurred() != nullptr) throw nb::python_error();
     if (key.is_valid() && !key.is_none()) take_key(key, has_keys);
+    Py_ssize_t known = key.is_valid() ? 1 : 0;
     for (const InputField& field : fields) {
       const nb::handle value = PyDict_GetItemWithError(sample.ptr(), field.name.ptr());
-      if (!value.is_valid()) {
-        if (PyErr_Occurred() != nullptr) throw nb::python_error();
+      if (!value.is_valid() && PyErr_Occurred() != nullptr) throw nb::python_error();
+      if (!value.is_valid() && !field.field.is_optional)
         throw does_not_fit(field, "missing", expected_of(field.field));
+      known += value.is_valid() ? 1 : 0;
+      if (field.field.is_optional && (!value.is_valid() || value.is_none())) {
+        sample_.values.emplace_back(std::monostate());
+        if (field.field.is_ragged())
+          sample_.sides.resize(sample_.sides.size() + field.field.shape.size());
+        continue;
       }
       objects_.push_back(nb::borrow(value));
       const bool is_label = field.field.name == "label";
       sample_.values.push_back(value_of(value, field, is_label ? classes : nb::none()));
     }
-    const auto known = static_cast<Py_ssize_t>(fields.size() + (key.is_valid() ? 1 : 0));
     if (PyDict_Size(sample.ptr()) != known) {
       throw Error(Code::schema, "'{}' is not a field of the schema",
                   printable(extra_entry(sample, fields)))
@@ -265,15 +301,27 @@ Value SampleValues::value_of(nb::handle value, const InputField& field, nb::hand
     case Kind::list:
       break;
   }
+  return list_of(value, field);
+}
+
+Value SampleValues::list_of(nb::handle value, const InputField& field) {
   const bool is_tuple = PyTuple_Check(value.ptr());
   if (!is_tuple && !PyList_Check(value.ptr()))
-    throw does_not_fit(field, found_in(value), "a list of bytes");
+    throw does_not_fit(field, found_in(value), expected_of(field.field));
   // A tuple of its own: the list may change while it is looked at.
   objects_.push_back(is_tuple ? nb::borrow(value) : nb::steal(PyList_AsTuple(value.ptr())));
   const nb::tuple elements = nb::borrow<nb::tuple>(objects_.back());
+  if (nb::len(elements) > kMaxElements) {
+    throw Error(Code::limit, "field '{}' is a list of {} elements, expected at most {}",
+                printable(field.field.name), nb::len(elements), kMaxElements)
+        .hint("divide it into several samples");
+  }
   std::vector<Bytes> list;
   list.reserve(nb::len(elements));
-  for (const nb::handle element : elements) list.push_back(kept(bytes_of(element, field)));
+  for (const nb::handle element : elements) {
+    list.push_back(
+        kept(field.field.holds_text() ? text_of(element, field) : bytes_of(element, field)));
+  }
   return list;
 }
 
@@ -298,40 +346,84 @@ Bytes SampleValues::bytes_of(nb::handle value, const InputField& field) {
   const std::optional<Bytes> bytes = buffer_of(value);
   if (bytes && buffers_.back()->itemsize == 1) return *bytes;
   Error error = does_not_fit(field, found_in(value), expected_of(field.field));
-  if (PyUnicode_Check(value.ptr())) error.hint("encode it, or declare the field as \"str\"");
+  if (PyUnicode_Check(value.ptr()))
+    error.hint(fmt::format("encode it, or declare the field as \"{}\"",
+                           field.field.kind == Kind::list ? "list[str]" : "str"));
   throw error;
 }
 
 Bytes SampleValues::text_of(nb::handle value, const InputField& field) {
-  if (!PyUnicode_Check(value.ptr())) throw does_not_fit(field, found_in(value), "str");
+  if (!PyUnicode_Check(value.ptr()))
+    throw does_not_fit(field, found_in(value), expected_of(field.field));
   Py_ssize_t length = 0;
   const char* const utf8 = PyUnicode_AsUTF8AndSize(value.ptr(), &length);
   if (utf8 == nullptr) {
     expect_python_error(PyExc_UnicodeError);
     throw does_not_fit(field, "str with surrogates", "valid Unicode");
   }
+  if (field.field.is_json) {
+    if (const auto fault = json_fault({utf8, static_cast<std::size_t>(length)})) {
+      Error error = does_not_fit(field, "a string that is not taken as JSON: " + *fault, "JSON");
+      if (fault->starts_with("it does not parse") && *utf8 != '{' && *utf8 != '[')
+        error.hint("of a string itself write json.dumps(value)");
+      throw error;
+    }
+  }
   return {reinterpret_cast<const std::byte*>(utf8), static_cast<std::size_t>(length)};
+}
+
+// The shape of a tensor, which is one that the schema describes.
+void SampleValues::take_sides(std::span<const std::uint64_t> shape, const InputField& field) {
+  if (field.field.is_ragged())
+    sample_.sides.insert(sample_.sides.end(), shape.begin(), shape.end());
+}
+
+// The usual case, in which no Python object is made: an array of NumPy's own class, of the type
+// and shape, in C order. nullopt: it is another.
+std::optional<Bytes> SampleValues::tensor_as_it_is(nb::handle value, const InputField& field) {
+  if (value.type().ptr() != names_.ndarray.ptr()) return std::nullopt;
+  const nb::object dtype = nb::steal(PyObject_GetAttr(value.ptr(), names_.dtype.ptr()));
+  if (!dtype.is_valid()) throw nb::python_error();
+  if (dtype.ptr() != field.dtype.ptr()) return std::nullopt;
+  const std::optional<Bytes> bytes = buffer_of(value);
+  if (!bytes) return std::nullopt;
+  const Py_buffer& view = *buffers_.back();
+  std::array<std::uint64_t, PyBUF_MAX_NDIM> sides;
+  const std::span<std::uint64_t> shape =
+      std::span(sides).first(static_cast<std::size_t>(view.ndim));
+  std::copy_n(view.shape, view.ndim, shape.begin());
+  if (!shape_fits(shape, field.field.shape)) return std::nullopt;
+  take_sides(shape, field);
+  return bytes;
 }
 
 // In C order and little-endian, which most arrays are already.
 Bytes SampleValues::tensor_of(nb::handle value, const InputField& field) {
+  if (const std::optional<Bytes> bytes = tensor_as_it_is(value, field)) return *bytes;
   const auto expected = [&field] {
-    return "an array of " + text_of_object(field.dtype) + " " + text_of_object(field.shape);
+    return fmt::format("an array of {} {}", text_of_dtype(field.dtype),
+                       shape_text(field.field.shape));
   };
-  const nb::object ndarray = import_name("numpy", "ndarray");
   nb::object array = nb::borrow(value);
-  if (!nb::isinstance(array, ndarray)) {
+  if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()) || PyRange_Check(value.ptr())) {
+    const nb::object made = call_python(import_name("shale._values", "array_of_list"), value,
+                                        field.dtype, shape_object(field.field));
+    if (PyUnicode_Check(made.ptr())) throw does_not_fit(field, text_of_object(made), expected());
+    array = made;
+  } else if (field.is_raw || !nb::isinstance(array, names_.ndarray)) {
     const bool is_scalar = nb::isinstance(array, import_name("numpy", "generic"));
     if (!is_scalar && !nb::hasattr(array, "__array__"))
       throw does_not_fit(field, found_in(value), expected());
-    array = call_python(import_name("numpy", "asarray"), array);
+    array = call_python(import_name("shale._raw_dtypes", "as_array"), array);
   }
   if (nb::hasattr(array, "mask")) throw does_not_fit(field, "a masked array", expected());
   const nb::object dtype = array.attr("dtype");
   const bool is_same_type =
       is_same(dtype, field.dtype) || is_same(dtype.attr("newbyteorder")("<"), field.dtype);
-  if (!is_same_type || !is_same(array.attr("shape"), field.shape))
-    throw does_not_fit(field, found_in(array), expected());
+  if (!is_same_type) throw does_not_fit(field, found_in(array), expected());
+  const auto shape = nb::cast<std::vector<std::uint64_t>>(array.attr("shape"));
+  if (!shape_fits(shape, field.field.shape)) throw does_not_fit(field, found_in(array), expected());
+  take_sides(shape, field);
   if (!is_same(dtype, field.dtype)) array = array.attr("astype")(field.dtype);
   objects_.push_back(array);
   if (const std::optional<Bytes> bytes = buffer_of(array)) return *bytes;
@@ -352,33 +444,25 @@ ConvertRequest writer_request_of(const nb::list& words) {
   return request;
 }
 
-// (name, kind) or (name, dtype as NumPy writes it, shape, numpy.dtype).
-InputField field_of(const nb::tuple& described) {
+InputField field_of(nb::handle name, nb::handle description) {
   InputField field;
-  auto name = nb::cast<std::string>(described[0]);
-  field.name = nb::borrow(described[0]);
-  if (nb::len(described) == 2) {
-    field.field.kind = kind_named(nb::cast<std::string>(described[1]));
-    field.field.name = std::move(name);
-    return field;
-  }
-  field.field = field_of_column(std::move(name), DType::parse(nb::cast<std::string>(described[1])),
-                                nb::cast<std::vector<std::uint64_t>>(described[2]));
-  field.shape = nb::tuple(described[2]);
-  field.dtype = nb::borrow(described[3]);
+  field.name = nb::borrow(name);
+  field.field = field_described(nb::cast<std::string>(name), description);
+  if (field.field.kind == Kind::tensor) field.dtype = numpy_dtype(field.field.dtype.descr());
+  field.is_raw = !raw_dtype_name(field.field.dtype.descr()).empty();
   return field;
 }
 
 // A writer and the process that it belongs to: a child has its memory, but none of its threads.
 class Handle {
  public:
-  explicit Handle(const nb::list& words) : pid_(::getpid()) {
+  Handle(const nb::list& words, bool resumes) : pid_(::getpid()) {
     ConvertRequest request = writer_request_of(words);
     output_ = request.output;
     // The working directory may change before the last sample.
     request.output = std::filesystem::absolute(output_).string();
     const Unlocked unlocked;
-    writer_ = std::make_unique<SampleWriter>(request);
+    writer_ = std::make_unique<SampleWriter>(request, resumes);
   }
   ~Handle() {
     if (!is_mine()) {
@@ -391,13 +475,28 @@ class Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  void begin(const nb::list& fields, bool has_keys, const nb::list& classes,
+  /// Of the dataset that is appended to: fields, has_keys, classes; None: there is none.
+  [[nodiscard]] nb::object appended_to() const {
+    const Manifest* const manifest = own_writer().appended_to();
+    if (manifest == nullptr) return nb::none();
+    nb::dict fields;
+    for (const Field& field : manifest->schema.fields)
+      fields[field.name.c_str()] = described(field, RowStorage::indexed());
+    nb::list classes;
+    for (const std::string& name : manifest->classes)
+      classes.append(nb::bytes(name.data(), name.size()));
+    return nb::make_tuple(fields, manifest->schema.has_keys, classes);
+  }
+
+  void begin(const nb::dict& fields, bool has_keys, const nb::list& classes,
              nb::object class_labels) {
     SampleWriter& writer = own_writer();
     Schema schema;
     fields_.clear();  // of a first sample that was refused
-    for (const nb::handle described : fields) {
-      fields_.push_back(field_of(nb::borrow<nb::tuple>(described)));
+    for (const auto& [name, description] : fields) {
+      fields_.push_back(field_of(name, description));
+      if (fields_.back().field.kind == Kind::tensor)
+        names_.ndarray = import_name("numpy", "ndarray");
       schema.fields.push_back(fields_.back().field);
     }
     has_keys_ = schema.has_keys = has_keys;
@@ -409,7 +508,7 @@ class Handle {
 
   void write(nb::handle sample) {
     SampleWriter& writer = own_writer();
-    const SampleValues values(sample, fields_, has_keys_, class_labels_, writer.samples());
+    const SampleValues values(sample, fields_, names_, has_keys_, class_labels_, writer.samples());
     if (values.bytes() <= kMostLockedBytes && writer.try_add(values.sample())) return;
     Watch watch{nb::none()};
     const Events events = watch.events();
@@ -442,6 +541,8 @@ class Handle {
   }
 
   [[nodiscard]] std::uint64_t samples() const { return writer_->samples(); }
+  [[nodiscard]] std::uint64_t resumed() const { return writer_->resumed(); }
+  [[nodiscard]] bool is_complete() const { return writer_->is_complete(); }
 
  private:
   [[nodiscard]] bool is_mine() const { return ::getpid() == pid_; }
@@ -458,6 +559,7 @@ class Handle {
   std::string output_;
   std::unique_ptr<SampleWriter> writer_;
   std::vector<InputField> fields_;
+  KnownNames names_;
   bool has_keys_ = true;
   nb::object class_labels_ = nb::none();
 };
@@ -466,12 +568,28 @@ class Handle {
 
 void bind_writer(nb::module_& module) {
   nb::class_<Handle>(module, "SampleWriter")
-      .def(nb::init<const nb::list&>(), "words"_a)
+      .def(nb::init<const nb::list&, bool>(), "words"_a, "resumes"_a)
+      .def_prop_ro("appended_to", &Handle::appended_to)
+      .def_prop_ro("resumed", &Handle::resumed)
+      .def_prop_ro("is_complete", &Handle::is_complete)
       .def("begin", &Handle::begin, "fields"_a, "has_keys"_a, "classes"_a, "labels"_a.none())
       .def("write", &Handle::write, "sample"_a)
       .def("close", &Handle::close)
       .def("abandon", &Handle::abandon)
       .def_prop_ro("samples", &Handle::samples);
+  module.def(
+      "field_of_type",
+      [](const std::string& text) {
+        return described(parse_field_type(text), RowStorage::indexed());
+      },
+      "text"_a);
+  module.def(
+      "field_of_array",
+      [](const std::string& descr, const nb::tuple& shape) {
+        return described(field_of_column({}, DType::parse(descr), sides_of(shape)),
+                         RowStorage::indexed());
+      },
+      "dtype"_a, "shape"_a);
 }
 
 }  // namespace shale::python

@@ -75,7 +75,7 @@ def split_words(value: Any, name: str) -> List[bytes]:
         return path_list(value, name)
     words = []
     for key, each in value.items():
-        is_share = isinstance(each, (int, float)) and not isinstance(each, bool)
+        is_share = isinstance(each, (int, float)) and not is_bool(each)
         shown = repr(float(each)).encode() if is_share else path_bytes(each, f"{name}[{key!r}]")
         words.append(text(key, f"a key of {name}").encode() + b"=" + shown)
     if not words:
@@ -97,11 +97,18 @@ def inputs(value: Any, name: str) -> List[bytes]:
     return words
 
 
+def is_bool(value: Any) -> bool:
+    """Whether it is True or False, also NumPy's or torch's."""
+    return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
+
+
 def whole_number(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -> Optional[int]:
-    """A number in these bounds, or None. Errors: UsageError."""
+    """A number in these bounds, or None. Errors: UsageError, also for True and False: they are numbers to Python, and never what was meant."""
     if value is None:
         return None
     try:
+        if is_bool(value):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         raise UsageError(f"{name} is {value!r}, expected a whole number") from None
@@ -161,6 +168,4 @@ def image_rules(value: Any, name: str) -> List[str]:
 
 
 def _rule(value: Union[str, int], name: str) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return text(value, name)
+    return str(value) if isinstance(value, int) and not is_bool(value) else text(value, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import operator
 import weakref
-from typing import Any, Deque, Dict, List, NamedTuple, Sequence
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence
 
 from shale.errors import UsageError
 
@@ -67,8 +67,31 @@ def empty_rows(count: int, shape: Sequence[int], dtype: Any, pool: BufferPool, l
     return Rows(tensor, list(tensor.numpy()))
 
 
-def stack(samples: List[Any], pool: BufferPool, leases: List[weakref.finalize], ready: Sequence[Rows] = ()) -> Any:
-    """A batch: of dictionaries a dictionary, of tuples a tuple, of anything else one column.
+def why_not_stacked(sample: Any, first: Any) -> str:
+    """Why a sample makes no batch with another, which the batch has first: what one has and the other has not would be left out. "": it does."""
+    if sample is None:
+        return "is None: a transform has to return the sample"
+    mine, others = _parts(sample), _parts(first)
+    return "" if mine == others else f"has {_shown(mine)}, but others of its batch have {_shown(others)}: to be stacked they must be alike; pass collate_fn for others"
+
+
+def _parts(sample: Any) -> Any:
+    return sample.keys() if isinstance(sample, dict) else len(sample) if isinstance(sample, tuple) else None
+
+
+def _shown(parts: Any) -> str:
+    return "one value" if parts is None else f"{parts} values" if isinstance(parts, int) else f"the fields {', '.join(map(str, parts)) or '(none)'}"
+
+
+def stack(
+    samples: List[Any],
+    pool: BufferPool,
+    leases: List[weakref.finalize],
+    ready: Sequence[Rows] = (),
+    varied: Optional[Callable[..., Optional[Dict[str, Any]]]] = None,
+) -> Any:
+    """A batch: of dictionaries a dictionary, of tuples a tuple, of anything else one column. `varied(name, values, even, empty)` makes the entries of
+    some fields of dictionaries.
 
     `samples` is emptied, and what is copied into the batch is dropped a part after the other, so that a batch does not take its memory twice.
     """
@@ -84,7 +107,13 @@ def stack(samples: List[Any], pool: BufferPool, leases: List[weakref.finalize], 
         named = {name: [sample[name] for sample in samples] for name in first}
         del first
         samples.clear()
-        return {name: column(values) for name, values in named.items()}
+        if varied is None:
+            return {name: column(values) for name, values in named.items()}
+        batch: Dict[str, Any] = {}
+        for name, values in named.items():
+            entries = varied(name, values, column, lambda shape, dtype: pool.empty(shape, dtype, leases))
+            batch.update({name: column(values)} if entries is None else entries)
+        return batch
     if isinstance(first, tuple):
         columns = list(map(list, zip(*samples)))
         del first
@@ -112,13 +141,15 @@ def _column(values: List[Any], pool: BufferPool, leases: List[weakref.finalize])
         return values
     if isinstance(first, numpy.generic) and first.dtype.kind in "biuf":
         return _column(list(map(numpy.asarray, values)), pool, leases)
+    if isinstance(first, numpy.ma.MaskedArray):
+        return values  # a tensor has no mask
     if isinstance(first, numpy.ndarray):
         try:
             values[:] = [torch.from_numpy(_forward(value)) for value in values] if _is_even(values) else values
         except (TypeError, ValueError):
             return values  # a dtype that torch lacks
         first = values[0]
-    if not isinstance(first, torch.Tensor) or first.layout is not torch.strided or not _is_even(values):
+    if not isinstance(first, torch.Tensor) or first.layout is not torch.strided or first.is_quantized or not _is_even(values):
         return values
     if first.requires_grad or first.device.type != "cpu":
         return torch.stack(values)

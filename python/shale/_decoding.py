@@ -121,8 +121,8 @@ def decode_list(way: Optional[str], elements: List[bytes]) -> Any:
 
     Errors: ValueError for images of several sizes, or none; those of decoding.
     """
-    if way is None:
-        return elements
+    if way in (None, "text"):
+        return [decode_element(way, element) for element in elements]
     decode = decoder_of_one(way)
     images = [decode(element) for element in elements]
     if way == "pil":
@@ -149,5 +149,7 @@ def _facts(image: Any) -> str:
 
 
 def decode_element(way: Optional[str], element: bytes) -> Any:
-    """One image of a list."""
+    """One image of a list, or of a list of text one."""
+    if way == "text":
+        return element.decode()
     return element if way is None else decoder_of_one(way)(element)

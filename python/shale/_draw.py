@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from shale import _shale
+from shale._arguments import is_bool
 from shale._samples import chosen_rows
 from shale.errors import UsageError
 from shale.order import EpochOrder, words_of
@@ -146,7 +147,10 @@ class ProportionalDraw(Draw):
 
 def _quotas(proportions: Any, datasets: int) -> List[int]:
     try:
-        parts = [Fraction(each).limit_denominator(10_000) for each in proportions]
+        given = list(proportions)
+        if any(map(is_bool, given)):
+            raise TypeError("a bool is not a number")
+        parts = [Fraction(each).limit_denominator(10_000) for each in given]
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"proportions are {proportions!r}, expected numbers") from error
     if len(parts) != datasets or min(parts, default=Fraction(0)) <= 0:

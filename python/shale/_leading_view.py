@@ -20,6 +20,7 @@ class LeadingView:
 
     def __init__(self, field: str, masks: List[str], plan: ViewPlan, fixed: List[Tuple[Any, ...]], random: List[Any], rest: List[Any]) -> None:
         self.field, self.masks, self._plan, self._random, self.rest = field, masks, plan, random, rest
+        self.taken = plan.taken
         self._order = "hwc" if plan.type == "pil" else "chw"
         # At full size: pixels are those that there would be without shale.
         self._views = views_of(plan, self._order, False, steps=fixed)

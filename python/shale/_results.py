@@ -64,6 +64,7 @@ class SourceComparison:
     different: int  #: samples of the same key with other values
     not_in_source: int
     not_in_dataset: int
+    skipped: int  #: samples of the source that the dataset's ``skipped.csv`` lists
     findings: int  #: of those of the result
 
 
@@ -138,7 +139,7 @@ class SkippedImage:
     """An image that ``convert`` left out."""
 
     key: str
-    reason: str  #: ``"empty"``, ``"unknown-type"``, ``"truncated"``, ``"no-pixels"``, ``"damaged"``, ``"too-large"``, ``"too-small"``, ``"unsupported"``, ``"missing-partner"``, ``"missing-row"``, ``"not-text"`` or ``"other"``
+    reason: str  #: ``"empty"``, ``"unknown-type"``, ``"truncated"``, ``"no-pixels"``, ``"damaged"``, ``"too-large"``, ``"too-small"``, ``"unsupported"``, ``"missing-partner"``, ``"missing-row"``, ``"not-text"``, ``"damaged-input"`` or ``"other"``
     detail: str  #: in words
 
 
@@ -217,6 +218,7 @@ class RepairResult:
     left: int  #: files that are still damaged
     dry_run: bool
     files: Tuple[RepairedFile, ...]  #: those that were missing or damaged
+    strays: Tuple[str, ...]  #: files beside the dataset that are not part of it, and were left alone: the first 1,000
 
     def __bool__(self) -> bool:
         return self.left == 0
@@ -263,6 +265,7 @@ class MergeResult:
     bytes: int  #: of payload
     shards: int
     parts: int
+    dry_run: bool
     was_complete: bool  #: they had been merged before
     moved: bool
     linked_files: int

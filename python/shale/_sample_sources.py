@@ -7,12 +7,12 @@ import hashlib
 import itertools
 import os
 import sys
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from shale._arguments import is_path
 from shale._samples import SampleSequence
 from shale.dataset import Dataset
-from shale.errors import UnsupportedError, UsageError
+from shale.errors import MismatchError, UnsupportedError, UsageError
 
 _WINDOWS, _WINDOW_BYTES = 17, 4096
 
@@ -58,12 +58,31 @@ class SampleSources:
         if len(self.datasets) == 1 and _reads_itself(dataset):
             for name in dataset.fields:
                 field = dataset.schema.get(name, {})
-                if field.get("kind") == "tensor" and field["shape"]:
+                if field.get("kind") == "tensor" and field["shape"] and None not in field["shape"] and "optional" not in field:
                     try:
                         found[name] = (field["shape"], torch.from_numpy(numpy.empty(0, field["dtype"])).dtype)
                     except (TypeError, ValueError):
                         pass  # a dtype or an order of bytes that torch lacks
         return found
+
+    def described(self) -> Tuple[Dict[str, Dict[str, Any]], Optional[List[str]], bool]:
+        """What the datasets say of their fields; the names of all fields, if nothing makes others of them; and whether a transform of a dataset may."""
+        found: Dict[str, Dict[str, Any]] = {}
+        names: Optional[List[str]] = []
+        is_replaced = False
+        for dataset in self.datasets:
+            parts = list(_parts_of(dataset))
+            is_replaced = is_replaced or any(part.transform is not None for part in parts)
+            names = None if names is None or not parts or is_replaced else [*names, *(name for part in parts for name in part.fields if name not in names)]
+            for part in parts:
+                for name in part.fields:
+                    found[name] = _both(found.get(name), part.schema.get(name, {}))
+        return found, names, is_replaced
+
+    def tuple_names(self) -> Optional[Sequence[str]]:
+        """Of the values in the tuples that samples are."""
+        names = {part.as_tuple for dataset in self.datasets for part in _parts_of(dataset)}
+        return names.pop() if len(names) == 1 else None
 
     def read_into(self, numbers: Sequence[int], into: Dict[str, List[Any]]) -> List[Any]:
         """As read, with the values of even fields in arrays that are given for each sample."""
@@ -89,6 +108,13 @@ class SampleSources:
         """On average, over all datasets."""
         facts = [dataset.info for dataset in self.datasets]
         return float(sum(each.bytes for each in facts) / max(1, sum(each.samples for each in facts)))
+
+    def identity(self, others: Sequence[bytes]) -> str:
+        """As below, by what the samples are now: those of an ImageFolder may be set at any time. Errors: MismatchError, if their number changed."""
+        for which, (dataset, size) in enumerate(zip(self.datasets, self.sizes)):
+            if len(dataset) != size:
+                raise MismatchError(f"{self.name(which)} has {len(dataset)} samples, and had {size} when the loader was made; make another loader")
+        return identity(self.datasets, others)
 
     def name(self, which: int) -> str:
         dataset = self.datasets[which]
@@ -169,6 +195,31 @@ def _opened(given: Any) -> Any:
 
 def _reads_itself(dataset: Any) -> bool:
     return isinstance(dataset, Dataset) and type(dataset).__getitems__ is SampleSequence.__getitems__
+
+
+def _parts_of(dataset: Any) -> Iterator[Any]:
+    """The datasets of shale that it is, or is made of; none for others."""
+    torch: Any = sys.modules.get("torch.utils.data")
+    if isinstance(dataset, Dataset):
+        yield dataset
+    elif torch is not None and isinstance(dataset, torch.Subset):
+        yield from _parts_of(dataset.dataset)
+    elif torch is not None and isinstance(dataset, torch.ConcatDataset):
+        for each in dataset.datasets:
+            yield from _parts_of(each)
+
+
+def _both(one: Optional[Dict[str, Any]], other: Dict[str, Any]) -> Dict[str, Any]:
+    """What holds for a field of two datasets: a value that one of them may lack, a side that differs."""
+    if one is None or one == other:
+        return other
+    made = dict(other)
+    if "optional" in one:
+        made["optional"] = True
+    mine, its = one.get("shape", ()), other.get("shape", ())
+    if len(mine) == len(its) and mine != its:
+        made["shape"] = tuple(side if side == another else None for side, another in zip(mine, its))
+    return made
 
 
 def _items(dataset: Any, rows: Sequence[int]) -> List[Any]:

@@ -17,7 +17,7 @@ class Reader:
     """Samples of a dataset as dictionaries. Thread-safe, reopens its files after a fork."""
 
     def __init__(
-        self, path: bytes, index_folder: bytes, cache: str, verify: Optional[bool], parse: Optional[str], opened_before: str
+        self, path: bytes, index_folder: bytes, cache: str, verify: Optional[bool], parse: Optional[str], database: Optional[str], opened_before: str
     ) -> None: ...
     def select(self, names: Sequence[str], decodings: Sequence[str]) -> None: ...
     def sharing(self) -> Reader: ...
@@ -32,6 +32,8 @@ class Reader:
     def __len__(self) -> int: ...
     @property
     def schema(self) -> List[Dict[str, Any]]: ...
+    @property
+    def types(self) -> List[str]: ...
     @property
     def classes(self) -> List[str]: ...
     @property
@@ -64,17 +66,31 @@ class KeyCursor:
 class SampleWriter:
     """What shale.Writer writes with. `words`: the command line of a conversion into the same output; its input is not read."""
 
-    def __init__(self, words: List[bytes]) -> None: ...
+    def __init__(self, words: List[bytes], resumes: bool) -> None: ...
+    @property
+    def appended_to(self) -> Optional[Tuple[Dict[str, Dict[str, Any]], bool, List[bytes]]]:
+        """Of the dataset that the samples come behind, before begin(): fields, whether samples have keys, names of the classes."""
+
+    @property
+    def resumed(self) -> int: ...
+    @property
+    def is_complete(self) -> bool: ...
     def begin(
-        self, fields: List[Tuple[Any, ...]], has_keys: bool, classes: List[bytes], labels: Optional[Dict[str, int]]
+        self, fields: Dict[str, Dict[str, Any]], has_keys: bool, classes: List[bytes], labels: Optional[Dict[str, int]]
     ) -> None:
-        """`fields`: (name, kind) each, or (name, dtype as numpy writes it, shape, numpy.dtype)."""
+        """`fields`: by name, as Reader.schema has them."""
     def write(self, sample: Any) -> None: ...
     def close(self) -> str:
         """What ``convert --json`` prints of the same dataset."""
     def abandon(self) -> None: ...
     @property
     def samples(self) -> int: ...
+
+def field_of_type(text: str) -> Dict[str, Any]:
+    """Of "float32 (?, 4)" and the like, as Reader.schema has it. Errors: UsageError."""
+
+def field_of_array(dtype: str, shape: Tuple[Optional[int], ...]) -> Dict[str, Any]:
+    """Of arrays of this dtype, as numpy writes it: without sides a number, if there is a kind for it."""
 
 class Views:
     """Views of images: decoded, cropped, scaled, turned over and looked up, straight into a batch. Immutable: threads may share it.

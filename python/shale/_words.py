@@ -9,7 +9,19 @@ import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from shale import _shale
-from shale._arguments import field_names, flag, image_rules, inputs, number_text, part_text, path_bytes, split_words, text, whole_number
+from shale._arguments import (
+    field_names,
+    flag,
+    image_rules,
+    inputs,
+    is_bool,
+    number_text,
+    part_text,
+    path_bytes,
+    split_words,
+    text,
+    whole_number,
+)
 from shale.errors import Error, UsageError
 
 Progress = Optional[Callable[[int, int], Any]]
@@ -45,8 +57,7 @@ def _number(value: Any, name: str) -> str:
 
 
 def _sample_count(value: Any, name: str) -> str:
-    # True is a number to Python, and never what was meant.
-    if value != "all" and (isinstance(value, (str, bool)) or not hasattr(value, "__index__") or operator.index(value) < 1):
+    if value != "all" and (isinstance(value, str) or is_bool(value) or not hasattr(value, "__index__") or operator.index(value) < 1):
         raise UsageError(f"{name} is {value!r}, expected a number of at least 1, or 'all'")
     return value if value == "all" else _number(value, name)
 
@@ -69,6 +80,15 @@ def _fields(value: Any, name: str) -> str:
     return ",".join(_escaped(field, ",") for field in names)
 
 
+def _renamed(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping) or not value:
+        raise UsageError(f"{name} is {value!r}, expected a mapping of names to new names")
+    pairs = [(text(old, f"a name in {name}"), text(new, f"a new name in {name}")) for old, new in value.items()]
+    return ",".join(_escaped(old, ",:") + ":" + _escaped(new, ",:") for old, new in pairs)
+
+
 def _pairs(value: Any, name: str) -> List[bytes]:
     if not isinstance(value, Mapping):
         raise UsageError(f"{name} is {value!r}, expected a mapping of sources to outputs")
@@ -82,8 +102,9 @@ _VALUES: Dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("FILE", "DIR", "DATASET|FILE", "FILE.html", "FILE.npy", "OUT.npy"), path_bytes),
     **dict.fromkeys(("SOURCE", "COPY|SOURCE"), inputs),
     **dict.fromkeys(("[FIELD:]SIZE", "[FIELD:]center=WxH", "[FIELD:]keep|jpeg|png|raw", "[FIELD:]N"), image_rules),
-    **dict.fromkeys(("SUFFIX,...", "FIELD,..."), _joined),
+    **dict.fromkeys(("SUFFIX,...", "FIELD,...", "NAME,..."), _joined),
     "A,B": _fields,
+    "OLD:NEW,...": _renamed,
     "I/N|slurm|slurm/N|mpi": part_text,
     "N|all": _sample_count,
     "NAME=SHARE,...|FILE": split_words,

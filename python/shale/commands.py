@@ -38,6 +38,8 @@ def convert(
     shard_size: Union[None, int, str] = None,
     shard_samples: Optional[int] = None,
     fields: Union[None, str, List[str], Tuple[str, ...]] = None,
+    drop: Union[None, str, List[str], Tuple[str, ...]] = None,
+    rename: Union[None, str, Mapping[str, str]] = None,
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
     key_column: Optional[str] = None,
@@ -50,9 +52,12 @@ def convert(
     shuffle: bool = False,
     seed: Optional[int] = None,
     parse: Optional[str] = None,
+    database: Union[None, str, List[str], Tuple[str, ...]] = None,
     index_dir: Optional[Path] = None,
     ext: Union[None, str, List[str], Tuple[str, ...]] = None,
     pairs: Optional[str] = None,
+    on: Optional[str] = None,
+    partners: Optional[str] = None,
     hidden: Optional[str] = None,
     group: Optional[str] = None,
     resize: ImageRules = None,
@@ -97,12 +102,14 @@ def convert(
         to: the format, such as ``"record"``; see ``formats()``. Default: that of the suffix of ``output``.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
         shard_samples: the maximum number of samples in a shard.
-        fields: take only these fields of a dataset or of arrays, in this order.
+        fields: take only these fields, in this order. A folder of images has ``image`` and ``label``.
+        drop: take all fields but these.
+        rename: new names of fields: ``{"image": "images", "label": "labels"}``. Options of image work take the new names.
         labels: of a flat folder: a CSV, TSV or JSON lines file of path,label, with class names or integers; or a known list of ILSVRC:
             Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``.
         label_column, key_column: the columns of ``labels`` that have the label and name the file.
         pairs: ``"on"``: files with the same name as an image before the first dot (``1.txt`` beside ``1.jpg``) become fields of its sample;
-            ``"off"``: they do not, and neither do the columns of ``metadata.csv`` and ``metadata.jsonl``. Default: where every image has them.
+            ``"off"``: they do not, and neither do the columns of ``metadata.csv`` and ``metadata.jsonl``. Default: where most images have them.
         classes_from: take the class table from another dataset, or from a file with one name per line.
         select: take only the samples that this file lists, in the order of the source: a key or row number per line, or
             an .npy file of rows, or a list that shale wrote (``duplicates.csv``). The manual page of ``shale convert`` tells how lines are read.
@@ -118,10 +125,16 @@ def convert(
         parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds,
             ``"pickle"`` what it pickles, of plain data; ``"coclr"``, ``"lyken-old"``, ``"caffe"``, ``"xunge"``, ``"thecml"``,
             ``"tensorpack"`` and ``"lsun"`` are layouts of known programs. Default, as ``"auto"``: what its index says, else the layout that it has,
-            else ``"plain"``.
+            else ``"plain"``. ``"image=image-%09d, label=label-%09d, count=num-samples, from=1"``: entries of one sample are found
+            by their keys; ``{key}`` instead of ``%09d`` is the key of the sample.
+        database: of an LMDB file: the named database that is read; several are joined by key, a field each.
         index_dir: for a file of another tool, the directory of its index.
         ext: suffixes such as ``["mp4", "wav"]`` or ``"mp4,wav"``: the files of a folder that have one are the samples, whatever
             they hold, instead of images. The field is ``video`` if all are suffixes of videos, ``audio`` if all are of sound, else ``data``.
+        on: ``"row"`` or ``"key"``: how inputs with names, a mapping such as ``{"lq": "lq.lmdb", "gt": "gt.lmdb"}``, are joined.
+            Default: by their order, and keys must agree (docs/foreign.md).
+        partners: (``on="key"``) ``"all"``: samples that all inputs have; ``"any"``: those of the first, fields of others are None where
+            they have none. Default: all; samples without partners are then in ``left_out``.
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.
         group: ``"frames"``: a folder ``INPUT/class/video`` of images is one sample, the list of its frames in natural order.
         resize: ``"shorter=256"``, ``"longer=512"``, ``"fit=640x480"`` or ``"exact=224x224"``. A mapping gives each image field a
@@ -138,7 +151,8 @@ def convert(
         strip_metadata: leave out EXIF, comments and other metadata.
         masks: the image fields that are label maps: nearest pixel, never lossy. Default: ``mask`` and names that end in ``_mask``.
         allow_empty: accept classes without images, and an input without images.
-        on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``.
+        on_error: what to do with images that are empty, truncated or not images: ``"skip"`` (default), ``"keep"`` or ``"fail"``. Given,
+            ``"skip"`` also leaves out samples of a dataset that are damaged.
         max_errors: fail if more images than this are bad: a number, or a share such as ``"1%"`` (default; at least 10).
         append: write the samples behind those of the finished dataset at ``output``. Format and size of the shards are, if not
             given, those of that dataset; its files stay as they are, and whoever has it open goes on reading it.
@@ -218,6 +232,8 @@ def verify(
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
     key_column: Optional[str] = None,
+    on: Optional[str] = None,
+    partners: Optional[str] = None,
     index_dir: Optional[Path] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
@@ -231,10 +247,11 @@ def verify(
         full: the default: also every block, every checksum and the structure of the container.
         deep: also recompute the digests, decode the images, and ask the container's own library.
         strict: files beside the dataset that are not part of it are findings, too; else they are in ``notes`` and ``strays``.
-        against: the folder, dataset or arrays that must hold the same samples; a mapping of names to paths for columns, or for folders
+        against: the folder, dataset or arrays that must hold the same samples; a mapping of names to paths for columns, or for inputs
             that are joined.
         labels: of a flat folder given as ``against``.
         label_column, key_column: as in :func:`convert`.
+        on, partners: how inputs with names are joined, as in :func:`convert`.
         index_dir: for a file of another tool, the directory of its index.
         jobs, memory: same as for ``convert``.
         progress: called as ``progress(done, total)`` in bytes; see ``convert``.
@@ -251,13 +268,20 @@ def verify(
     return verify_result(run("verify", [path_bytes(dataset, "dataset")], given, progress)[0])
 
 
-def info(dataset: Path, *, index_dir: Optional[Path] = None, parse: Optional[str] = None) -> DatasetInfo:
+def info(
+    dataset: Path,
+    *,
+    index_dir: Optional[Path] = None,
+    parse: Optional[str] = None,
+    database: Union[None, str, List[str], Tuple[str, ...]] = None,
+) -> DatasetInfo:
     """What a dataset holds, from its manifest: the command ``shale info``.
 
     Args:
         dataset: a dataset, or a file of another tool.
         index_dir: for a file of another tool, the directory of its index.
         parse: how values of an LMDB file become fields; see ``convert``.
+        database: named databases of an LMDB file; see ``convert``.
 
     Raises:
         shale.errors.NotFoundError, UnsupportedError, DamagedError: there is no dataset, or its manifest is damaged.
@@ -271,6 +295,7 @@ def index(
     index_dir: Optional[Path] = None,
     crc: bool = False,
     parse: Optional[str] = None,
+    database: Union[None, str, List[str], Tuple[str, ...]] = None,
     memory: Union[None, int, str] = None,
     progress: Progress = None,
 ) -> IndexResult:
@@ -281,6 +306,7 @@ def index(
         index_dir: the directory of the indexes; default: beside each file.
         crc: read the payload too, to add checksums, block hashes and digests.
         parse: how values of LMDB files become fields; see ``convert``.
+        database: named databases of LMDB files; see ``convert``.
         memory: memory budget; see ``convert``.
         progress: called as ``progress(done, total)`` for each file; see ``convert``.
 
@@ -319,6 +345,8 @@ def repair(
     exclude: Optional[Path] = None,
     keys: Optional[str] = None,
     classes: Union[None, str, List[str], Tuple[str, ...]] = None,
+    split: Split = None,
+    seed: Optional[int] = None,
     io: str = "auto",
     dry_run: bool = False,
     jobs: Optional[int] = None,
@@ -336,6 +364,7 @@ def repair(
         label_column, key_column: as in :func:`convert`.
         select: of a dataset of chosen samples: the file that it was converted with.
         exclude, keys, classes: the same.
+        split, seed: of a dataset that is a part of a split, or of the directory with all of its parts: as it was converted with.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
         dry_run: report what is damaged, and change nothing.
         jobs: number of threads; see ``convert``.
@@ -352,34 +381,38 @@ def repair(
     """
     given = locals()
     facts = run("repair", [path_bytes(dataset, "dataset")], given, progress)[0]
-    return of_facts(RepairResult, facts, files=tuple(of_facts(RepairedFile, each, name=unescaped(each["name"])) for each in facts["files"]))
+    files = tuple(of_facts(RepairedFile, each, name=unescaped(each["name"])) for each in facts["files"])
+    return of_facts(RepairResult, facts, files=files, strays=tuple(map(unescaped, facts.get("strays", ()))))
 
 
-def parts(places: Paths, *, progress: Progress = None) -> PartsResult:
+def parts(places: Paths, *, verify: bool = False, progress: Progress = None) -> PartsResult:
     """Tells which parts of a run are complete, and which have to be written (again): the command ``shale parts``.
 
     Args:
         places: a directory that holds parts, ``part-00003-of-00128``, or several; or the parts themselves.
+        verify: also compare the bytes of the parts with their hashes.
         progress: see ``convert``.
 
-    The manifest of each part is proved by its hash, and its files must be there with their sizes; payload is not read.
+    The manifest of each part is proved by its hash, and its files must be there with their sizes; payload is read only with ``verify``.
 
     Raises:
         shale.errors.NotFoundError: a place does not exist, or holds no parts.
         shale.errors.UsageError: a place is a dataset, but not a part of one.
         shale.errors.StorageError: the storage failed.
     """
-    facts = run("parts", path_list(places, "places"), {}, progress)[0]
+    facts = run("parts", path_list(places, "places"), {"verify": verify}, progress)[0]
     return of_facts(PartsResult, facts, parts=tuple(of_facts(PartInfo, each, path=unescaped(each["path"])) for each in facts["parts"]))
 
 
-def merge(places: Paths, output: Path, *, move: bool = False, progress: Progress = None) -> MergeResult:
+def merge(places: Paths, output: Path, *, move: bool = False, verify: bool = False, dry_run: bool = False, progress: Progress = None) -> MergeResult:
     """Joins the parts of a run into one dataset, without copying them: the command ``shale merge``.
 
     Args:
         places: a directory that holds parts, ``part-00003-of-00128``, or several; or the parts themselves.
         output: the directory of the dataset.
         move: remove the parts when the dataset is complete.
+        verify: first compare the bytes of the parts with their hashes.
+        dry_run: report what would be merged, and write nothing: no file is counted.
         progress: called as ``progress(done, total)`` in shards; see ``convert``.
 
     Files are linked (hard links): the parts stay as they are, and can be removed afterwards. Where that is not possible, they
@@ -394,7 +427,7 @@ def merge(places: Paths, output: Path, *, move: bool = False, progress: Progress
         shale.errors.NotFoundError: a place does not exist, or holds no parts.
         shale.errors.StorageError: the storage failed, or is full.
     """
-    facts, notes = run("merge", [*path_list(places, "places"), path_bytes(output, "output")], {"move": move}, progress)
+    facts, notes = run("merge", [*path_list(places, "places"), path_bytes(output, "output")], {"move": move, "verify": verify, "dry_run": dry_run}, progress)
     return of_facts(MergeResult, facts, output=unescaped(facts["output"]), notes=notes)
 
 

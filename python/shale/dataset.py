@@ -11,6 +11,7 @@ from shale import _shale
 from shale._arguments import field_names, flag, one_of, path_bytes, text
 from shale._decoding import FINISHERS, PIXEL_ORDERS, WAYS, decode_list, decoder_of_one, tv_tensors
 from shale._leading_view import LeadingView, leading_view
+from shale._raw_dtypes import as_array, as_numbers, dtype_of, name_of
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, chosen_rows
 from shale._words import Translation, choices
@@ -30,7 +31,7 @@ else:
 Decode = Union[None, str, Mapping[str, Optional[str]]]
 
 # What an instance has looked up, and another process looks up by itself.
-_CACHED = ("schema", "classes", "class_to_idx", "info")
+_CACHED = ("schema", "types", "classes", "class_to_idx", "info")
 
 _ROWS_AT_ONCE = 1024
 
@@ -50,21 +51,24 @@ class Dataset(_Base):
     ========= =======================================================================
     key       ``str`` (bytes that are not UTF-8 are escaped with ``surrogateescape``)
     bytes     ``bytes``, or what ``decode`` makes of an image
-    text      ``str``
+    text      ``str``; JSON is the text, for ``json.loads``
     integer   ``int`` (0 and 1 for bool)
     real      ``float``
-    tensor    ``numpy.ndarray`` of the schema's dtype and shape, writable, C-contiguous
-    list      list of ``bytes``, or what ``decode`` makes of a list of images; see also
-              ``select`` and ``lazy``
+    tensor    ``numpy.ndarray`` of the schema's dtype and shape, writable, C-contiguous; where
+              sides of the shape are free, each sample's has its own
+    list      list of ``bytes`` or ``str``, or what ``decode`` makes of a list of images; see
+              also ``select`` and ``lazy``
     ========= =======================================================================
 
-    A value that a sample of a foreign file lacks is None.
+    A value that a sample lacks is None: of an optional field, or in a file of another tool.
 
     ``ds[2:5]``, ``ds[[7, 1]]`` and ``ds[mask]`` are lists of samples. A subset that reads nothing is a dataset with ``indices``.
 
     Attributes:
         path: as given, absolute, with the split.
         fields: names of the fields that are read, a tuple.
+        types: what each field of the dataset holds, by name: ``"bytes"``, ``"float32 (?, 4)"``, ``"list of text"``, ``"text?"`` where
+            samples may lack it. ``Writer(schema=...)`` takes them.
 
     Args:
         path: directory or file. For a directory that holds one dataset for each split: with ``split``.
@@ -95,8 +99,9 @@ class Dataset(_Base):
         index_dir: for a file of another tool, the directory of its index; if it is missing there, or the
             file has changed since, it is built. Default: an index beside the file is used;
             without one, the file is indexed in memory.
-        parse: how values of an LMDB of another tool become fields: ``"plain"``, ``"msgpack"``, or a layout; see ``convert``.
-            Default: what the index says, else what the file is.
+        parse: how values of an LMDB of another tool become fields: ``"plain"``, ``"msgpack"``, a layout, or patterns of keys; see
+            ``convert``. Default: what the index says, else what the file is.
+        database: named databases of an LMDB; see ``convert``.
         split: name of a split, such as ``"train"``: the dataset is ``path/split``.
         indices: rows of the dataset, in any order, or a boolean mask: the samples are these (subsets, folds). Kept as 8 bytes
             each, or as a range. ``find``, ``column`` and ``len`` follow it.
@@ -131,6 +136,7 @@ class Dataset(_Base):
         index_dir: Union[None, str, bytes, os.PathLike] = None,
         *,
         parse: Optional[str] = None,
+        database: Union[None, str, Iterable[str]] = None,
         split: Optional[str] = None,
         indices: Union[None, Sequence[int], Any] = None,
         as_tuple: Union[None, Sequence[str]] = None,
@@ -156,7 +162,9 @@ class Dataset(_Base):
         self.transform = transform
         self.verify = _verify(verify)
         self.cache = one_of(cache, "cache", ("keep", "drop", "direct"))
-        self.parse = one_of(parse, "parse", (None, *choices("info", "parse")))
+        is_pattern = isinstance(parse, str) and "=" in parse
+        self.parse = parse if is_pattern else one_of(parse, "parse", (None, *choices("info", "parse")))
+        self.database = None if database is None else ",".join(field_names(database, "database"))
         self._chosen = Chosen(lazy, select)
         self.indices: Any = None
         self._opened: Optional[_shale.Reader] = None
@@ -165,6 +173,7 @@ class Dataset(_Base):
         self._finishers: list = []
         self._files: list = []
         self._ways: dict = {}
+        self._texts: set = set()  # lists of text
         size = len(self._reader())
         if indices is not None:
             self.indices = chosen_rows(indices, size)
@@ -184,7 +193,7 @@ class Dataset(_Base):
         path, index_dir = os.fsencode(self.path), os.fsencode(self.index_dir or "")
         proof = None if isinstance(self.verify, str) else self.verify
         try:
-            reader = _shale.Reader(path, index_dir, self.cache, proof, self.parse, self._opened_before)
+            reader = _shale.Reader(path, index_dir, self.cache, proof, self.parse, self.database, self._opened_before)
         except Error as error:
             Translation([b"info", path, index_dir]).apply_to(error)
             splits = _splits_in(self.path)
@@ -207,6 +216,7 @@ class Dataset(_Base):
 
     def _select(self, reader: _shale.Reader) -> None:
         kinds = {"key": "text", **{field["name"]: field["kind"] for field in reader.schema}}
+        texts = {field["name"] for field in reader.schema if field.get("elements") == "text"}
         names = tuple(kinds) if self._reads_all else self.fields
         for name in names:
             if name not in kinds:
@@ -215,14 +225,16 @@ class Dataset(_Base):
         if not isinstance(decode, dict):
             one_of(decode, "decode", WAYS)
             kind = "bytes" if decode == "file" or "bytes" in (kinds[name] for name in names) else "list"
-            decode = {name: decode for name in names if kinds[name] == kind}
+            decode = {name: decode for name in names if kinds[name] == kind and name not in texts}
         for name, way in decode.items():
             one_of(way, "decode", WAYS)
-            if name not in names or (way is not None and kinds[name] not in (("bytes",) if way == "file" else ("bytes", "list"))):
+            takes = (("bytes",) if way == "file" else ("bytes", "list")) if name not in texts else ()
+            if name not in names or (way is not None and kinds[name] not in takes):
                 raise UsageError(f"decode names {name!r}, which is not a field of kind bytes{'' if way == 'file' else ' or list'} that is read")
         self._chosen.check(kinds, names)
         self.fields = names
         ways = self._ways = {name: decode.get(name) for name in names}
+        self._texts = texts
         if not {"tv", "tv_mask"}.isdisjoint(map(str, ways.values())):
             tv_tensors()  # now, not with the first image
         self._files = [name for name, way in ways.items() if way == "file"]
@@ -238,7 +250,7 @@ class Dataset(_Base):
         return names
 
     def _opener(self) -> tuple:
-        return Dataset, (self.path, self.verify, self.cache, self.index_dir, self.parse)
+        return Dataset, (self.path, self.verify, self.cache, self.index_dir, self.parse, self.database)
 
     def __getstate__(self) -> Any:
         kept = {name: value for name, value in self.__dict__.items() if name not in _CACHED}
@@ -351,7 +363,7 @@ class Dataset(_Base):
 
     def _with_others(self, reader: _shale.Reader, rows: List[int], samples: List[dict], given: Optional[Mapping]) -> List[dict]:
         if self._chosen.names or given:
-            read_chosen(self, self._chosen, rows, samples, self._ways, given)
+            read_chosen(self, self._chosen, rows, samples, {**self._ways, **dict.fromkeys(self._texts, "text")}, given)
         for field in self._files:
             for row, sample, value in zip(rows, samples, reader.values(rows, field)):
                 sample[field] = None if value is None else value_file(self, row, field, value)
@@ -414,7 +426,8 @@ class Dataset(_Base):
         (``schema[name]["dtype"]``).
 
         ``"key"`` and fields of kind text: an object array of ``str``. Tensors: one array of shape (len(self), ...).
-        Bytes and lists: an object array. These are read, in the order of the dataset, and take the memory of all the values.
+        Bytes, lists and tensors whose shapes differ: an object array. These are read, in the order of the dataset, and take the memory of
+        all the values. A field of which a sample lacks the value is an object array with None there.
 
         Raises:
             shale.errors.NotFoundError: no such column; the message lists the columns.
@@ -424,6 +437,11 @@ class Dataset(_Base):
         if kinds.get(text(name, "name"), "integer") not in ("integer", "real"):
             return self._values(name)
         column = reader.column(name)
+        if self.schema.get(name, {}).get("optional"):
+            is_absent = reader.column(f"{name}.present") == 0
+            if is_absent.any():
+                column = _of_objects(column.tolist())
+                column[is_absent] = None
         return column if self.indices is None else column[self.indices if not isinstance(self.indices, range) else _slice(self.indices)]
 
     def _values(self, name: str) -> Any:
@@ -432,32 +450,44 @@ class Dataset(_Base):
         reader = self._open()
         reader.select([name], [""])
         size = len(self)
-        column = None
+        described = self.schema.get(name, {})
+        dtype = dtype_of(described["dtype"]) if "dtype" in described else numpy.dtype(object)
+        is_raw = name_of(dtype) is not None
+        is_varied = None in described.get("shape", ()) or (is_raw and "optional" in described)
+        column = numpy.empty(size, object) if size and is_varied else None
+        has_bytes = is_raw and not is_varied  # which are put together, as numbers of one tensor
         for begin in range(0, size, _ROWS_AT_ONCE):
             samples = reader.read(self._rows(range(begin, min(begin + _ROWS_AT_ONCE, size))))
             for position, sample in enumerate(samples, begin):
-                value = sample[name]
+                value = as_array(sample[name]) if has_bytes else sample[name]
                 if column is None:
                     is_tensor = isinstance(value, numpy.ndarray)
                     column = numpy.empty((size, *value.shape), value.dtype) if is_tensor else numpy.empty(size, object)
                 elif value is None and column.dtype != object:
                     column = _of_objects(column)
                 column[position] = value
-        if column is not None:
-            return column
-        described = self.schema.get(name, {})
-        return numpy.empty((0, *described.get("shape", ())), described.get("dtype", object))
+        if column is None:
+            column = numpy.empty((0, *(side or 0 for side in described.get("shape", ()))), dtype)
+        return as_numbers(column) if has_bytes else column
 
     # --- what the dataset is
 
     @functools.cached_property
     def schema(self) -> dict:
         """The fields by name: ``{"image": {"kind": "bytes"}, "x": {"kind": "tensor", "dtype": "<f4",
-        "shape": (3, 4)}}``. For arrays, integers and reals also have a dtype and the shape ()."""
+        "shape": (3, 4)}}``. For arrays, integers and reals also have a dtype and the shape (). A free side of a shape is
+        None. Where they apply, ``"optional": True``, ``"elements": "text"`` of a list, and ``"format": "json"`` where text is JSON.
+        ``types`` says the same in a word or two."""
         return {
             field["name"]: {name: field[name] for name in field if name != "name"}
             for field in self._reader().schema
         }
+
+    @functools.cached_property
+    def types(self) -> Dict[str, str]:
+        """What each field holds, by name."""
+        reader = self._reader()
+        return {field["name"]: type_text for field, type_text in zip(reader.schema, reader.types)}
 
     @functools.cached_property
     def classes(self) -> list:
@@ -475,13 +505,12 @@ class Dataset(_Base):
 
         Of all of the dataset, also with ``indices``, and with what was appended to it since it was opened.
         """
-        return info(self.path, index_dir=self.index_dir, parse=self.parse)
+        return info(self.path, index_dir=self.index_dir, parse=self.parse, database=self.database)
 
     def __repr__(self) -> str:
         if self._is_closed:
             return f"shale.Dataset({self.path!r}, closed)"
-        kinds = {field["name"]: f" ({field['kind']})" for field in self._reader().schema}
-        fields = ", ".join(name + kinds.get(name, "") for name in self.fields)
+        fields = ", ".join(f"{name} ({self.types[name]})" if name in self.types else name for name in self.fields)
         return f"shale.Dataset({self.path!r}: {len(self)} samples, {self._reader().format}; {fields})"
 
     def _content_error(self, row: int, field: str, error: Exception, what: str = "does not decode") -> ContentError:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Tuple, Union
 
-from shale._arguments import field_names, one_of
+from shale._arguments import field_names, is_bool, one_of
 from shale._decoding import decode_element, decode_list
 from shale.errors import MismatchError, UnsupportedError, UsageError
 from shale.order import at_least_one
@@ -85,7 +85,7 @@ class LazyList(Sequence):
         return self.get_frames_at(index)
 
     def get_frames_at(self, indices: Iterable[int]) -> Any:
-        """These elements, in this order: a list of ``bytes``, or what ``decode`` makes of it: an array (T, H, W, 3), a tensor (T, 3, H, W) ...
+        """These elements, in this order: a list of ``bytes`` or ``str``, or what ``decode`` makes of it: an array (T, H, W, 3), a tensor (T, 3, H, W) ...
 
         Raises:
             IndexError: there is no such element.
@@ -152,7 +152,7 @@ def checked_numbers(indices: Any, count: int) -> List[int]:
         return list(range(*indices.indices(count)))
     try:
         given = list(indices)
-        are_flags = [isinstance(index, bool) or str(getattr(index, "dtype", "")) in ("bool", "torch.bool") for index in given]
+        are_flags = list(map(is_bool, given))
         if given and all(are_flags):
             if len(given) != count:
                 raise UsageError(f"a mask of {len(given)} elements for a list of {count}")

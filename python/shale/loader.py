@@ -6,17 +6,20 @@ import copy
 import functools
 import operator
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from shale import _shale
 from shale._arguments import bytes_of, field_names, flag, one_of, whole_number
-from shale._batch_memory import BufferPool, Rows, empty_rows, stack
+from shale._batch_memory import BufferPool, Rows, empty_rows, stack, why_not_stacked
 from shale._batch_views import batch_views
 from shale._blocks import SMALLEST_PIECE, Piece, RunPlanner, block_and_lanes, mixes, read_pieces, run_bytes
 from shale._draw import make_draw
 from shale._epoch_threads import LoadedAhead
-from shale._sample_sources import SampleSources, identity
+from shale._other_loaders import OTHER_WORDS, with_hints
+from shale._sample_sources import SampleSources
+from shale._varied_fields import Replaced, VariedFields
 from shale._views import draws_by_itself, flattened, takes_seed, with_seed
+from shale.dataset import Dataset
 from shale.errors import ContentError, DamagedError, UsageError
 from shale.order import at_least_one, sample_seeds, shuffle_way, whole
 from shale.sampler import STATE_VERSION, check_place, checked_state, log, place_among_ranks
@@ -45,35 +48,6 @@ class _Step(NamedTuple):
     to_read: Sequence[Piece]
 
 
-# Of torch's DataLoader and DistributedSampler, and what there is instead.
-_OTHER_WORDS = {
-    "batch_sampler": "batches are made by batch_size, shuffle, indices, weights and proportions",
-    "generator": "the order and the seeds of transforms follow from seed=",
-    "multiprocessing_context": "batches are loaded by threads: num_threads=",
-    "num_shards": "ranks are given by rank= and num_replicas=",
-    "num_workers": "batches are loaded by threads: num_threads=",
-    "persistent_workers": "batches are loaded by threads, which end with the epoch",
-    "sampler": "the order follows from shuffle=, seed=, indices=, weights= and proportions=",
-    "timeout": "batches are loaded by threads, which nothing ends",
-    "worker_init_fn": "batches are loaded by threads; a transform with a parameter `seed` gets one for each sample",
-    "workers": "batches are loaded by threads: num_threads=",
-    "world_size": "ranks are given by rank= and num_replicas=",
-}
-_Init = TypeVar("_Init", bound=Callable[..., None])
-
-
-def _with_hints(init: _Init) -> _Init:
-    """Has words of torch's loader answered by those of this one."""
-
-    @functools.wraps(init)
-    def checked(self: Any, *given: Any, **words: Any) -> None:
-        for name in _OTHER_WORDS.keys() & words.keys():
-            raise TypeError(f"{type(self).__name__}() has no argument {name!r}; {_OTHER_WORDS[name]}")
-        init(self, *given, **words)
-
-    return checked  # type: ignore[return-value]
-
-
 class _Place:
     """Where an epoch is: of the latest iteration, or where the next one begins."""
 
@@ -94,7 +68,8 @@ class Loader:
                 state = loader.state_dict()      # at most 1 KiB, the same on all ranks; for the checkpoint
 
     A batch is a dictionary with the fields of the samples, ``key`` among them. Numbers, and arrays and tensors of one shape and dtype, are
-    stacked to a tensor; other values are lists. A batch belongs to whoever holds it: its memory is used again only when
+    stacked to a tensor; other values are lists. Fields of arrays whose shapes differ are lists of tensors, and fields that samples may lack are lists
+    with None, in every batch; ``pad`` and ``ragged`` make tensors of them. A batch belongs to whoever holds it: its memory is used again only when
     nothing refers to it any more, no view of it either.
 
     The order is a pure function of seed, epoch and position (docs/shuffle.md), independent of ranks, threads and batch size. A step of all
@@ -141,6 +116,12 @@ class Loader:
         weights: a weight for each sample: every position of the epoch is drawn by them, with replacement.
         proportions: for several datasets: so many samples of each in every group of ``sum(proportions)`` samples; small datasets come more than
             once in an epoch, of large ones each epoch takes another part.
+        pad: by name of a field what shorter arrays are filled up with: ``pad={"tokens": 0}``. The batch has a tensor ``tokens`` of shape (B, longest), of a
+            field (?, 4) (B, longest, 4), and ``tokens_length``, int64 of shape (B,): the length of the free side, -1 where the value is absent. Of a
+            field with k free sides all of them are filled up, and the lengths have the shape (B, k); so it is with all k sides of arrays
+            that a transform makes. Of a field of numbers it is what an absent one becomes.
+        ragged: what else becomes of arrays whose shapes differ. ``"list"``; ``"nested"``: nested tensors of the layout ``torch.jagged``, (B, j, ...), of fields
+            whose first side alone is free and which no sample lacks. Arrays of which a transform makes others are stacked if they then have one shape.
         reuse_buffers: a batch is valid until the next one only; less memory is touched.
         on_error: ``"raise"``; ``"skip"``: a damaged sample is replaced by the next one of the order that is not damaged, on every rank
             alike, and listed in ``skipped``. Errors of transforms are always raised.
@@ -153,7 +134,7 @@ class Loader:
         IndexError: ``indices`` has the number of a sample that is not there.
     """
 
-    @_with_hints
+    @with_hints
     def __init__(
         self,
         dataset: Any,
@@ -177,6 +158,8 @@ class Loader:
         indices: Any = None,
         weights: Any = None,
         proportions: Optional[Sequence[Any]] = None,
+        pad: Optional[Mapping[str, Any]] = None,
+        ragged: str = "list",
         reuse_buffers: bool = False,
         on_error: str = "raise",
         scaled_decoding: bool = True,
@@ -202,6 +185,11 @@ class Loader:
         self._collate = collate_fn
         self._transforms = [] if transform is None else list(map(with_seed, flattened(transform)))
         self._sources = SampleSources(dataset)
+        described, names, is_replaced = self._sources.described()
+        self._varied = VariedFields(described, None if transform is not None else names, pad, one_of(ragged, "ragged", ("list", "nested")), is_replaced)
+        self._tuple_names = self._sources.tuple_names() if self._varied.are_any() and transform is None and not is_replaced else None
+        if self._tuple_names and pad:
+            raise UsageError("pad gives a batch entries of other names: pass as_tuple to the loader, not to the dataset")
         self._views, self._views_reason = batch_views(self._sources, transform, flag(scaled_decoding, "scaled_decoding"), memory_format)
         self._in_python = flattened(transform) if self._views is None else self._views.plan.rest
         for which, each in enumerate(self._sources.datasets):
@@ -212,7 +200,7 @@ class Loader:
             log.warning("%s: random numbers of torch, which threads share, so that they differ from run to run (docs/loading.md)", self._unseeded)
         chosen = {"indices": indices, "weights": weights, "proportions": proportions}
         self._draw = make_draw(self._sources.sizes, self.seed, self.shuffle, chosen)
-        self._identity = identity(self._sources.datasets, self._draw.facts())
+        self._identity = self._sources.identity(self._draw.facts())
         buffer = bytes_of(shuffle_buffer, "shuffle_buffer")
         run = run_bytes(buffer) if shuffle_block is None else bytes_of(shuffle_block, "shuffle_block")
         self._sizes = {"shuffle_buffer": buffer, "shuffle_block": run}
@@ -299,7 +287,7 @@ class Loader:
     if not TYPE_CHECKING:  # which would take every name then
 
         def __getattr__(self, name: str) -> Any:
-            hint = f"; {_OTHER_WORDS[name]}" if name in _OTHER_WORDS else ""
+            hint = f"; {OTHER_WORDS[name]}" if name in OTHER_WORDS else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
@@ -326,6 +314,7 @@ class Loader:
             shale.errors.MismatchError: the state is of another dataset (or of one that was appended to since), seed, order or version.
             shale.errors.UsageError: it is not a state of a loader, or truncated.
         """
+        self._look_again()
         mine = self._facts()
         follows = "shuffle_block" in mine and self._chooses_run and isinstance(state, Mapping) and "shuffle_block" in state
         if follows:  # the size that another version chose for this buffer, too
@@ -342,6 +331,10 @@ class Loader:
             facts.update(self._sizes)
         return {**facts, "dataset": self._identity}
 
+    def _look_again(self) -> None:
+        if not all(isinstance(dataset, Dataset) for dataset in self._sources.datasets):
+            self._identity = self._sources.identity(self._draw.facts())
+
     # --- batches
 
     def __iter__(self) -> Iterator[Any]:
@@ -357,6 +350,7 @@ class Loader:
             raise UsageError("the loader was being iterated when this process was forked; make one loader in each process, or fork before the iteration")
         if self._given["rank"] is None and self._given["process_group"] is None:
             check_place(self.rank, self.num_replicas)
+        self._look_again()
         place = self._place = _Place(self._next.epoch, self._next.begin)
         prepare = self._read_pieces_of if self.shuffle == "block" else None
         ahead = LoadedAhead(self._steps(place.epoch, place.begin), self._load, self.num_threads, self._ahead, prepare)
@@ -411,28 +405,40 @@ class Loader:
         """(batch, leases of its memory, samples seen, whether it is the last)."""
         leases: List[weakref.finalize] = []
         ready: Sequence[Rows]
+        replaced = Replaced(self._varied.names)
         numbers = step.numbers.tolist()
         seeds = self._seeds(step)
         if self._views is not None:
             samples, ready = self._views.load(step, seeds, self._pool, leases, self._instead)
             for place, number in enumerate(numbers):
-                samples[place] = self._noted(number, self._views.finish, samples[place], number, seeds[place])
+                finish = functools.partial(self._noted, number, self._views.finish)
+                samples[place] = replaced.watch(samples[place], lambda sample: finish(sample, number, seeds[place]))
         elif step.pieces:
             # One after the other, so that of each sample only what the transform makes of it is held.
             ready = ()
-            samples = [self._transformed(self._one(step, place, number), number, seeds[place]) for place, number in enumerate(numbers)]
+            samples = [self._transformed(self._one(step, place, number), number, seeds[place], replaced) for place, number in enumerate(numbers)]
         else:
             samples, ready = self._samples_of(step, numbers, leases)
             for place, number in enumerate(numbers):
-                samples[place] = self._transformed(samples[place], number, seeds[place])
-        for place, sample in enumerate(samples) if self._collate is None else ():
-            if sample is None:
-                raise UsageError(f"{self._name(numbers[place])} is None: a transform has to return the sample")
+                samples[place] = self._transformed(samples[place], number, seeds[place], replaced)
+        if self._collate is not None:
+            batch = self._collate(samples if self.as_tuple is None else [_tuple_of(sample, self.as_tuple) for sample in samples])
+            return batch, leases, step.seen, step.is_last
         if self.as_tuple is not None:
-            samples = [_tuple_of(sample, self.as_tuple) for sample in samples]
-        batch = stack(samples, self._pool, leases, ready) if self._collate is None else self._collate(samples)
-        if self._views is not None and self._collate is None:
+            names = [name for name in self.as_tuple if name not in self._varied.lengths()]
+            samples = [sample if sample is None else dict(zip(names, _tuple_of(sample, names))) for sample in samples]
+        elif self._tuple_names is not None:
+            samples = [dict(zip(self._tuple_names, sample)) for sample in samples]
+        for place, sample in enumerate(samples):
+            problem = why_not_stacked(sample, samples[0])
+            if problem:
+                raise UsageError(f"{self._name(numbers[place])} {problem}")
+        batch = stack(samples, self._pool, leases, ready, functools.partial(self._varied.columns, replaced) if self._varied.are_any() else None)
+        if self._views is not None:
             batch = self._views.laid_out(batch)
+        as_tuple = self.as_tuple or self._tuple_names
+        if as_tuple is not None:
+            batch = _tuple_of(batch, as_tuple)
         return batch, leases, step.seen, step.is_last
 
     def _seeds(self, step: _Step) -> Sequence[Any]:
@@ -441,10 +447,13 @@ class Loader:
         # With replacement a sample may come twice in an epoch: there each position has a seed.
         return sample_seeds(self.seed, step.epoch, step.numbers if self._draw.draws_once else step.positions).tolist()  # type: ignore[no-any-return]
 
-    def _transformed(self, sample: Any, number: int, seed: int) -> Any:
-        for transform in self._transforms:
-            sample = self._noted(number, transform, sample, seed)
-        return sample
+    def _transformed(self, sample: Any, number: int, seed: int, replaced: Replaced) -> Any:
+        def all_of(sample: Any) -> Any:
+            for transform in self._transforms:
+                sample = self._noted(number, transform, sample, seed)
+            return sample
+
+        return replaced.watch(sample, all_of)
 
     def _noted(self, number: int, transform: Callable[..., Any], *given: Any) -> Any:
         """What a function makes of a sample, whose exceptions name the sample."""
@@ -571,7 +580,9 @@ class _Iteration:
         return batch
 
 
-def _tuple_of(sample: Any, names: Sequence[str]) -> tuple:
+def _tuple_of(sample: Any, names: Sequence[str]) -> Any:
+    if sample is None:
+        return None
     if not isinstance(sample, dict):
         raise UsageError(f"as_tuple names fields of dictionaries, but a sample is {type(sample).__name__}")
     for name in names:

@@ -7,7 +7,7 @@ import operator
 from typing import Any, NamedTuple, Optional, Sequence, Union
 
 from shale import _shale
-from shale._arguments import one_of, whole_number
+from shale._arguments import flag, is_bool, one_of, whole_number
 from shale.errors import UsageError
 
 _MASK = 2**64 - 1
@@ -197,6 +197,6 @@ def shuffle_way(value: Any) -> Union[bool, str]:
     """False, "random" or "block"; True is "random". Errors: UsageError."""
     if isinstance(value, str):
         return one_of(value, "shuffle", ("random", "block"))  # type: ignore[no-any-return]
-    if value is True or value is False:
-        return "random" if value else False
+    if is_bool(value):
+        return "random" if flag(value, "shuffle") else False
     raise UsageError(f"shuffle is {value!r}, expected False, True, 'random' or 'block'")

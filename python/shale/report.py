@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from shale import _shale
 from shale._arguments import Path, path_bytes
@@ -65,6 +65,7 @@ def report(
     overwrite: bool = False,
     index_dir: Optional[Path] = None,
     parse: Optional[str] = None,
+    database: Union[None, str, List[str], Tuple[str, ...]] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
     progress: Progress = None,
@@ -79,6 +80,7 @@ def report(
         overwrite: replace an earlier report at ``out``. Any other file is never replaced.
         index_dir: for a file of another tool, the directory of its index.
         parse: how values of LMDB files become fields; see ``convert``.
+        database: named databases of LMDB files; see ``convert``.
         jobs, memory: same as for ``convert``.
         progress: called as ``progress(done, total)`` in samples; see ``convert``.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import os
 import re
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 
 from shale._arguments import Path, Paths, inputs, is_path, path_bytes, whole_number
+from shale._raw_dtypes import dtype_of
 from shale._results import of_facts, unescaped
 from shale._words import Progress, run
 from shale.errors import Error, SchemaError, StorageError
@@ -154,11 +154,7 @@ def resample(
 
 
 def _array(facts: dict) -> ResampledArray:
-    import numpy
-
-    descr = unescaped(facts["dtype"])
-    dtype = numpy.lib.format.descr_to_dtype(ast.literal_eval(descr)) if descr.startswith("[") else numpy.dtype(descr)
-    return of_facts(ResampledArray, facts, path=unescaped(facts["path"]), dtype=dtype)
+    return of_facts(ResampledArray, facts, path=unescaped(facts["path"]), dtype=dtype_of(unescaped(facts["dtype"])))
 
 
 # --- arguments

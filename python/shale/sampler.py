@@ -194,10 +194,10 @@ def checked_state(state: Any, mine: Mapping[str, Any], whose: str) -> Tuple[int,
     """Epoch and samples seen, if the rest of the state is as it must be. Errors: MismatchError; UsageError."""
     if not isinstance(state, Mapping):
         raise UsageError(f"the state is {type(state).__name__}, expected what state_dict returned")
-    if "version" in state and state["version"] != STATE_VERSION:
+    if "version" in state and _differs(state["version"], STATE_VERSION):
         raise MismatchError(f"the state has version {state['version']!r}, this shale reads {STATE_VERSION}")
     for name, value in mine.items():
-        if name in state and state[name] != value:
+        if name in state and _differs(state[name], value):
             hint = "; the dataset is another one, or was appended to" if name == "samples" else ""
             raise MismatchError(f"the state is of {name} {state[name]!r}, {whose} has {value!r}{hint}")
     for name in ("version", "epoch", "samples_seen", *mine):
@@ -207,6 +207,11 @@ def checked_state(state: Any, mine: Mapping[str, Any], whose: str) -> Tuple[int,
     if seen > state["samples"]:
         raise UsageError(f"the state has seen {seen} of {state['samples']} samples: it was changed, or is damaged")
     return epoch, seen
+
+
+def _differs(found: Any, value: Any) -> bool:
+    """True is not 1."""
+    return isinstance(found, bool) != isinstance(value, bool) or found != value
 
 
 def place_among_ranks(rank: Optional[int], replicas: Optional[int], group: Any = None) -> Tuple[int, int]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import weakref
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from shale import _shale
-from shale._arguments import Parts, Path, flag, path_bytes, text, whole_number
+from shale._arguments import Parts, Path, flag, path_bytes
+from shale._field_types import InputField, error_of_tensor, fields_of, fields_of_first, hint_about, with_arrays_of
 from shale._results import of_facts, unescaped
+from shale._values import encoded
 from shale._words import Translation, words_of
-from shale.errors import Error, SchemaError, UsageError
+from shale.errors import Error, MismatchError, SchemaError, UsageError
 
-_KIND_OF: Dict[type, str] = {bytes: "bytes", str: "text", int: "integer", float: "real", list: "list"}
-_KINDS: Dict[Any, str] = {**_KIND_OF, **{each.__name__: kind for each, kind in _KIND_OF.items()}, **{kind: kind for kind in _KIND_OF.values()}}
+log = logging.getLogger("shale")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class WriteResult:
     content_digest: str  #: docs/digests.md: the same for the same samples, in any order and any format
     ordered_digest: str  #: the same for the same samples in the same order
     keys_digest: Optional[str]  #: of keys and content; None if there are no keys
+    appended: Optional[int]  #: samples that ``append`` added; everything else describes the whole dataset
+    was_complete: bool  #: the dataset was finished before, with the same samples: nothing was written
 
 
 class Writer:
@@ -46,11 +50,13 @@ class Writer:
         out: a directory, which must not exist or be empty; or one file, ``train.lmdb``, ``.h5``, ``.tfrecord``,
             ``.npy``, ``.npz``, ``.pt`` or ``.safetensors``, whose suffix is the format.
         to: format of the shards; see ``shale formats``. Default: ``"record"``, or what the suffix of ``out`` says; another suffix is refused.
-        schema: the fields of every sample, in order: ``{name: kind}``. A kind is ``"bytes"``, ``"str"``, ``"int"``
-            (64 bits), ``"float"`` (64 bits), ``"list"`` (of bytes), one of the types ``bytes``, ``str``,
-            ``int``, ``float`` and ``list``, or ``(dtype, shape)`` for numpy arrays of one dtype and shape:
-            ``("float32", (3, 224, 224))``, and ``"int32"`` or ``numpy.float32`` for a number of that dtype. ``"first"`` takes the schema from the first
-            sample, and holds all others to it.
+        schema: the fields of every sample, in order: ``{name: type}``. A type is ``"bytes"``, ``"str"``, ``"int"``
+            (64 bits), ``"float"`` (64 bits), a dtype for a number of it, ``"int32"``; a dtype and a shape for arrays, ``"float32 (3, 224, 224)"``, or a
+            pair of both, where ``?`` or None is a side that differs from sample to sample: ``"float32 (?, 4)"``, ``("int64", (None,))``;
+            ``"list"`` (of bytes), ``"list[str]"``, ``"list[int]"`` (an array ``"int64 (?)"``); ``"json"``; ``"ndarray"``: dtype and number of sides
+            as in the first sample, and all of them differ; ``"jpeg"``, ``"jpeg:95"``, ``"webp:90"`` or ``"png"`` for images, which are encoded. With a ``?``
+            behind it a sample may lack the value: ``"str?"``. Types do as well: ``str``, ``list[str]``, ``Optional[int]``, ``numpy.float32``; and
+            what ``Dataset.types`` and ``Dataset.schema`` say. ``"first"`` takes the schema from the first sample, and holds all others to it.
         classes: names of the classes, by label. The samples then have an int field ``label``: an index, or a name of this list.
         keys: whether samples have keys. Default: only where a field is of another kind than numbers and arrays of one size.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
@@ -68,15 +74,26 @@ class Writer:
             parts, for a job array of some of them) or ``"mpi"``.
         part_offset: with ``"slurm/N"``, the part that task 0 makes, where several job arrays make the parts.
             Each writer decides which samples it writes; they need keys, and no two parts may have the same.
+        append: write behind the samples of the finished dataset ``out``, whose format, fields, classes and bounds of shards
+            hold where they are not given; a ``to``, ``schema`` or ``classes`` that differs is refused. Readers see the dataset before
+            or after. Samples without a key are numbered on. Samples with the keys and content of the last append are not
+            appended again: ``close()`` says ``was_complete``; with ``resume`` neither are rows, which have none.
+        new_classes: ``"append"`` puts classes that the dataset does not have behind its others.
+        resume: continue a writer of the same arguments that was killed, or did not get to ``close()``: the shards that it
+            had completed stay, and ``resumed_from`` says which sample comes first. The result has the bytes of a run
+            that was never stopped. With nothing to go on with it is 0; of a dataset that is finished, the number of its samples. What is
+            stopped by an exception keeps its complete shards then, too. Not for an output that is one file.
 
     The dataset is there when ``close()`` has returned, or the ``with`` block has ended: complete, durable, with its
-    manifest. An exception inside the block, or a writer that is dropped without ``close()``, leaves nothing. Hashing, encoding
+    manifest. An exception inside the block, or a writer that is dropped without ``close()``, leaves nothing (without ``resume``). Hashing, encoding
     and writing run in threads without the GIL; ``write()`` copies the values, and waits only where the disk is slower.
     Several threads may write; the order of the samples is that of their calls. A forked child may not.
 
     Raises:
         shale.errors.UsageError: an argument is invalid, or contradicts another.
-        shale.errors.MismatchError: the output already exists and ``overwrite`` is False, or another process writes it.
+        shale.errors.MismatchError: the output already exists and ``overwrite`` is False, or another process writes it; what is to be
+            resumed, or appended to, has other arguments or fields.
+        shale.errors.NotFoundError: there is no dataset to append to.
         shale.errors.SchemaError: the format cannot hold such fields.
         shale.errors.StorageError: the storage failed, or is full.
     """
@@ -99,20 +116,36 @@ class Writer:
         with_index: bool = False,
         parts: Parts = None,
         part_offset: Optional[int] = None,
+        append: bool = False,
+        new_classes: Optional[str] = None,
+        resume: bool = False,
     ) -> None:
-        if to is None and not os.path.splitext(path_bytes(out, "out"))[1]:
+        is_append = flag(append, "append")
+        if to is None and not is_append and not os.path.splitext(path_bytes(out, "out"))[1]:
             to = "record"
-        words = words_of("convert", [b"-", path_bytes(out, "out")], locals())
-        fields = _fields_of(schema)
+        # keys is an option of convert, too, and means something else there.
+        words = words_of("convert", [b"-", path_bytes(out, "out")], {**locals(), "keys": None})
+        fields = None if schema is None and is_append else fields_of(schema)
         self._keys = None if keys is None else flag(keys, "keys")
-        self._classes = None if classes is None else _class_names(classes)
+        self._classes = self._labels = None if classes is None else _class_names(classes)
         self._in_python = Translation(words)
         self._has_begun = self._is_closed = False
+        self._encoders: List[Any] = []
+        self._fields: Optional[Dict[str, InputField]] = None  # of which the first sample says more
         with _translated(self._in_python):
-            self._native = _shale.SampleWriter(words)
+            self._native = _shale.SampleWriter(words, flag(resume, "resume"))
             # Also at the end of the interpreter, before its threads are gone.
             self._abandon = weakref.finalize(self, self._native.abandon)
-            if fields is not None:
+            self.resumed_from: int = self._native.resumed  #: how many samples an earlier run has written: the number of the first one to write
+            if self.resumed_from:
+                log.info("%s: continuing: %d samples are complete", os.fspath(out), self.resumed_from)
+            standing = self._native.appended_to
+            if standing is not None:
+                self._take_over(*standing[1:])
+                fields = fields_of(standing[0]) if schema is None else fields
+            if fields is not None and any("kind" not in (field.described or {}) for field in fields.values()):
+                self._fields = fields
+            elif fields is not None:
                 try:
                     self._begin(fields)
                 except BaseException:
@@ -124,7 +157,9 @@ class Writer:
 
         Args:
             sample: ``{name: value}`` with a value for each field of the schema: bytes (also bytearray, memoryview, arrays of
-                bytes), str, int, float, a numpy array of the dtype and shape, a list of bytes. ``"key"``, a str
+                bytes), str, int, float, a numpy array of the dtype and shape or a list of its numbers, a list of bytes or str; for ``"json"`` what
+                ``json.dumps`` takes, or JSON as a str; for ``"jpeg"`` and the like a PIL image, a uint8 array (H, W, 3) or (H, W), or bytes,
+                which are taken as they are. None, or no entry, where an optional value is absent. ``"key"``, a str
                 or bytes, names the sample; no two may have the same, which ``close()`` finds out. Default: its number, ``"00000000"``.
 
         Raises:
@@ -139,13 +174,15 @@ class Writer:
         try:
             if not self._has_begun or self._is_closed:
                 self._first(sample)
-            self._native.write(sample)
+            self._native.write(encoded(sample, self._encoders, self.samples) if self._encoders else sample)
         except Error as error:
             self._in_python.apply_to(error)
-            error.hint = error.hint or next(filter(None, map(_hint_about, sample.values() if isinstance(sample, dict) else ())), None)
+            encoded_names = dict(self._encoders)  # what is JSON, or an image, already
+            others = [value for name, value in sample.items() if name not in encoded_names] if isinstance(sample, dict) else []
+            error.hint = error.hint or next(filter(None, map(hint_about, others)), None)
             raise
         except (TypeError, RuntimeError) as error:
-            of_tensor = _error_of_tensor(sample, self.samples)
+            of_tensor = error_of_tensor(sample, self.samples)
             if of_tensor is None:
                 raise
             raise of_tensor from error
@@ -161,9 +198,11 @@ class Writer:
         if not self._is_closed:
             self._is_closed = True
             self._result: Optional[WriteResult] = None
-            if not self._has_begun:
+            if not self._has_begun and not self._native.is_complete:
                 self._abandon()
-                raise SchemaError("no sample was written, and the first one was to say what the schema is")
+                error = SchemaError("no sample was written, and the first one was to say what the schema is")
+                error.hint = "name the fields in schema, which then needs no sample" if self.resumed_from else None
+                raise error
             try:
                 with _translated(self._in_python):
                     self._result = _written(json.loads(self._native.close()))
@@ -175,8 +214,8 @@ class Writer:
 
     @property
     def samples(self) -> int:
-        """How many samples have been written so far."""
-        return self._native.samples if self._has_begun else 0
+        """How many samples have been written so far, with those before ``resumed_from``."""
+        return self._native.samples if self._has_begun else self.resumed_from
 
     def __len__(self) -> int:
         return self.samples
@@ -199,18 +238,27 @@ class Writer:
             raise UsageError("the writer is closed")
         if not isinstance(sample, dict):
             raise SchemaError(f"a sample is {type(sample).__name__}, expected a dict")
-        self._begin([_guessed(name, value, self._classes) for name, value in sample.items() if name != "key"])
+        self._begin(fields_of_first(sample, self._labels) if self._fields is None else with_arrays_of(sample, self._fields))
 
-    def _begin(self, fields: List[tuple]) -> None:
+    def _take_over(self, has_keys: bool, classes: List[bytes]) -> None:
+        """What the arguments leave open, as the dataset has it that is appended to."""
+        if self._keys is None:
+            self._keys = has_keys
+        if len(classes) > len(self._labels or ()):
+            self._labels = [os.fsdecode(name) for name in classes]
+
+    def _begin(self, fields: Dict[str, InputField]) -> None:
+        described = {name: field.described or {} for name, field in fields.items()}
         has_keys = self._keys
         if has_keys is None:
-            has_keys = any(len(field) == 2 and field[1] in ("bytes", "text", "list") for field in fields)
+            has_keys = any(_differs_in_size(field) for field in described.values())
         labels = None
-        if self._classes is not None:
-            labels = {name: label for label, name in enumerate(self._classes)}
-            if not any(field[0] == "label" and _is_integer(field) for field in fields):
+        if self._labels is not None:
+            labels = {name: label for label, name in enumerate(self._labels)}
+            if self._classes is not None and described.get("label", {}).get("kind") != "integer":
                 raise UsageError("classes is for samples with an int field 'label', and the schema has none")
-        self._native.begin(fields, has_keys, [os.fsencode(name) for name in self._classes or ()], labels)
+        self._native.begin(described, has_keys, [os.fsencode(name) for name in self._classes or ()], labels)
+        self._encoders = [(name, field.encode) for name, field in fields.items() if field.encode is not None]
         self._has_begun = True
 
 
@@ -227,7 +275,8 @@ def from_iterable(
         samples: dictionaries, as ``Writer.write`` takes them.
         out, to, schema: as ``Writer`` has them.
         options: those of ``Writer``: classes, keys, shard_size, shard_samples, jobs, memory, io, overwrite, verify,
-            with_index, parts, part_offset.
+            with_index, parts, part_offset, append, new_classes, and resume: the samples before ``resumed_from`` are then taken from the
+            iterable and left out.
 
     An exception that the iterable raises, or a sample that does not fit, is raised here, and leaves no dataset.
 
@@ -235,8 +284,12 @@ def from_iterable(
         As ``Writer``, ``Writer.write`` and ``Writer.close``.
     """
     with Writer(out, to, schema, **options) as writer:
-        for sample in samples:
-            writer.write(sample)
+        taken = 0
+        for taken, sample in enumerate(samples, 1):
+            if taken > writer.resumed_from:
+                writer.write(sample)
+        if taken < writer.resumed_from:
+            raise MismatchError(f"{os.fsdecode(out)}: {writer.resumed_from} samples are written already, but the iterable has {taken}")
     return writer.close()
 
 
@@ -247,123 +300,24 @@ def _translated(in_python: Translation) -> Iterator[None]:
         yield
     except Error as error:
         in_python.apply_to(error)
-        if "an unfinished run of another command" in str(error):
-            error.hint = "pass overwrite=True to discard it; what a Writer has begun cannot be continued"
+        if "an unfinished run of another command" in str(error) and error.hint:
+            error.hint = error.hint.replace("run that command again to finish it", "finish it first (a Writer with the arguments that it had and resume=True)")
         raise
 
 
 def _written(facts: dict) -> WriteResult:
-    return of_facts(WriteResult, facts, path=unescaped(facts["output"]), payload_bytes=facts["bytes"], keys_digest=facts["key_digest"])
-
-
-# --- schema and classes
-
-
-def _fields_of(schema: Any) -> Optional[List[tuple]]:
-    """None: those of the first sample."""
-    if isinstance(schema, Mapping):
-        return [_field_of(text(name, "a field of the schema"), kind) for name, kind in schema.items()]
-    if isinstance(schema, str) and schema == "first":
-        return None
-    found = "missing" if schema is None else repr(schema)
-    raise UsageError(f'schema is {found}, expected a mapping such as {{"image": "bytes", "label": "int"}}, or "first"')
-
-
-def _field_of(name: str, kind: Any) -> tuple:
-    if isinstance(kind, (str, type)) and kind in _KINDS:
-        return (name, _KINDS[kind])
-    if isinstance(kind, (tuple, list)) and len(kind) == 2:
-        return _array_field(name, *kind)
-    try:
-        field = _array_field(name, kind, ())  # a number: "int32", numpy.float32, bool
-    except UsageError:
-        field = None
-    if field is not None and field[3].kind in "biufc":
-        return field
-    raise _hinted(
-        UsageError(f"field {name!r} of the schema is {kind!r}, expected 'bytes', 'str', 'int', 'float', 'list' or a pair (dtype, shape)"), kind
+    return of_facts(
+        WriteResult,
+        facts,
+        path=unescaped(facts["output"]),
+        payload_bytes=facts["bytes"],
+        keys_digest=facts["key_digest"],
+        appended=facts.get("appended", {}).get("samples"),
     )
 
 
-def _array_field(name: str, dtype: Any, shape: Any) -> Tuple[str, str, Tuple[int, ...], Any]:
-    import numpy
-
-    given = dtype
-    try:
-        dtype = numpy.dtype(str(dtype)[6:] if type(dtype).__module__ == "torch" else dtype).newbyteorder("<")
-    except TypeError as error:
-        raise _hinted(UsageError(f"field {name!r} of the schema has dtype {given!r}: {error}"), given) from None
-    if dtype.hasobject:
-        raise UsageError(f"field {name!r} of the schema has dtype {dtype}, which holds Python objects")
-    sides = shape if isinstance(shape, (tuple, list)) else (shape,)
-    if None in sides:
-        raise UsageError(f"field {name!r} of the schema has shape {shape!r}, but all arrays of a field have one shape; write others as 'bytes'")
-    counted = tuple(whole_number(side, f"a side of the shape of field {name!r}") for side in sides)
-    descr = numpy.lib.format.dtype_to_descr(dtype)
-    return (name, descr if isinstance(descr, str) else repr(descr), counted, dtype)  # type: ignore[return-value]
-
-
-# What other writers call it, or types of values, and what to do here.
-_HINTS = {
-    **dict.fromkeys(("image", "jpeg", "jpg", "pil", "png", "webp"), "an image is 'bytes', encoded: image.save(file, 'PNG') with file = io.BytesIO(), file.getvalue()"),
-    **dict.fromkeys(("array", "ndarray", "tensor"), "an array is a pair of dtype and shape, ('float32', (3, 224, 224))"),
-    **dict.fromkeys(("dict", "json"), "JSON is 'str': json.dumps(value)"),
-    **dict.fromkeys(("pickle", "pkl"), "a pickle is 'bytes': pickle.dumps(value)"),
-    **dict.fromkeys(("class", "cls", "label"), "a label is 'int'"),
-    "bfloat16": "NumPy has no bfloat16: write tensor.float() as 'float32', or tensor.view(torch.uint16) as 'uint16'",
-    "detach": "write tensor.detach()",
-    "string": "text is 'str'",
-}
-
-
-def _hinted(error: Any, kind: Any) -> Error:
-    name = kind.__name__ if isinstance(kind, type) else str(kind)
-    error.hint = _HINTS.get(name.rpartition(".")[2].lower())
-    return error  # type: ignore[no-any-return]
-
-
-def _hint_about(value: Any) -> Optional[str]:
-    return _HINTS["image"] if hasattr(value, "getbands") else _HINTS["dict"] if isinstance(value, dict) else None
-
-
-def _error_of_tensor(sample: Any, number: int) -> Optional[Error]:
-    """What is wrong with a tensor in a sample that torch does not hand to NumPy."""
-    import numpy
-
-    for name, value in sample.items() if isinstance(sample, dict) else ():
-        if hasattr(value, "requires_grad"):
-            try:
-                numpy.asarray(value)
-            except (TypeError, RuntimeError) as cause:
-                made = SchemaError(f"sample {number}: field {name!r} is a tensor of {value.dtype}: {cause}")
-                return _hinted(made, "tensor.detach" if value.requires_grad else value.dtype)
-    return None
-
-
-def _is_integer(field: tuple) -> bool:
-    if len(field) == 2:
-        return bool(field[1] == "integer")
-    return bool(field[2] == () and field[3].kind in "biu" and field[3] != "u8")
-
-
-def _guessed(name: Any, value: Any, classes: Optional[List[str]]) -> tuple:
-    """The field that a value of the first sample makes."""
-    if not isinstance(name, str):
-        raise SchemaError(f"a field is called {name!r}, expected a string")
-    is_text = isinstance(value, (bytes, str))  # also NumPy's
-    if hasattr(value, "dtype") and hasattr(value, "shape") and not is_text:
-        import numpy
-
-        array = numpy.asarray(value)
-        return _array_field(name, array.dtype, array.shape)
-    if classes is not None and name == "label" and isinstance(value, str):
-        return (name, "integer")
-    for each, kind in {**_KIND_OF, bytearray: "bytes", memoryview: "bytes", tuple: "list"}.items():
-        if isinstance(value, each):
-            return (name, kind)
-    raise SchemaError(
-        f"field {name!r} of the first sample is {type(value).__name__}, expected bytes, str, int, float, a list of bytes or an array"
-    )
+def _differs_in_size(field: Dict[str, Any]) -> bool:
+    return field["kind"] in ("bytes", "text", "list") or "optional" in field or None in field.get("shape", ())
 
 
 def _class_names(classes: Any) -> List[str]:

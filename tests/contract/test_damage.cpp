@@ -221,7 +221,10 @@ TEST_CASE(
   for_each_layout([](const Format& format, const Schema& schema) {
     const TempDir dir;
     SampleSet set = plain_samples(schema, 4, 0);
-    for (std::size_t i = 2; i < 4; ++i) set.samples[i].values = set.samples[i - 2].values;
+    for (std::size_t i = 2; i < 4; ++i) {
+      set.samples[i].values = set.samples[i - 2].values;
+      set.samples[i].sides = set.samples[i - 2].sides;
+    }
     for (std::size_t i = 0; i < 4; ++i) set.samples[i].key = "key-" + std::to_string(i);
     (void)write_set(format, set, dir / "out", {.limit_samples = 2});
     for (const std::string& name : files_in(dir / "out")) {
@@ -331,6 +334,34 @@ TEST_CASE("damage: a sample read by its index is never handed out changed") {
         }
         put_byte(patient.path(file.name), offset, bytes[offset]);
       }
+    }
+  });
+}
+
+TEST_CASE("damage: an index that gives a value another shape is not believed") {
+  for_each_format([](const Format& format) {
+    if (!format.can.holds_ragged) return;
+    const TempDir dir;
+    SampleSet set{.schema = {.fields = {{.name = "boxes",
+                                         .kind = Kind::tensor,
+                                         .dtype = DType::parse("<f4"),
+                                         .shape = {kFreeSide, 4}}}},
+                  .samples = {},
+                  .memory = {}};
+    set.samples.push_back({"a", {set.keep(std::string(64, 'v'))}, {4, 4}});
+    (void)write_set(format, set, dir / "out");
+    const ReadSet read = read_set(dir / "out");
+    const ShardReader reader(dir / "out", read.manifest, read.shards[0]);
+    const std::vector<std::uint64_t> shapes[] = {
+        {2, 8}, {16, 1}, {3, 4}, {0, 4}, {std::uint64_t{1} << 62, 4}, {kFreeSide, 4}};
+    for (const auto& shape : shapes) {
+      CAPTURE(shape[0]);
+      IndexRow row = read.rows[0][0];
+      row.sides = shape;
+      const Error error =
+          error_of([&] { (void)load_sample(reader, row, set.schema, format, {.bytes = 1 << 20}); });
+      CHECK(error.code() == Code::damaged);
+      CHECK(error.message().find("'boxes'") != std::string::npos);
     }
   });
 }

@@ -42,10 +42,15 @@ std::vector<FetchedSample> fetched(const Loader& loader, const Format& format,
   }
   loader.fetch(fetches);
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    samples[i].sample.sides = located[i].place.sides;
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       const IndexCell& cell = located[i].place.cells[f];
       const Bytes bytes = samples[i].values[f];
       std::vector<Value>& values = samples[i].sample.values;
+      if (is_absent(cell, schema.fields[f])) {
+        values.emplace_back(std::monostate());
+        continue;
+      }
       switch (schema.fields[f].kind) {
         case Kind::integer:
           values.emplace_back(cell.integer);
@@ -70,7 +75,7 @@ bool has_values_of(const Sample& found, const Sample& expected) {
   for (std::size_t f = 0; f < expected.values.size(); ++f) {
     if (!are_equal(found.values[f], expected.values[f])) return false;
   }
-  return found.values.size() == expected.values.size();
+  return found.values.size() == expected.values.size() && found.sides == expected.sides;
 }
 
 // Rows at random, some of them twice.

@@ -105,7 +105,7 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
     if (fits) commands.push_back(conversion_to(*to, ""));
   }
   commands.push_back(conversion_to(from, " --fields", [=](ConvertRequest& request) {
-    request.fields = {last, first};
+    request.fields.only = {last, first};
   }));
   commands.push_back(conversion_to(
       from, " --shuffle", [](ConvertRequest& request) { request.order.is_shuffled = true; }));
@@ -127,7 +127,7 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
   if (!has_columns(from, schema)) return commands;
   commands.push_back({"join", true, [=, &from](const std::string& source, const std::string& out) {
                         ConvertRequest request = conversion(source, out + ".npy", from);
-                        request.fields = {last};
+                        request.fields.only = {last};
                         (void)convert(request, {});
                         return read_text(out + ".npy");
                       }});
@@ -135,7 +135,7 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
       {"resample", true, [=, &from](const std::string& source, const std::string& out) {
          ResampleRequest request;
          request.conversion = conversion(source, out + ".npy", from);
-         request.conversion.fields = {first};
+         request.conversion.fields.only = {first};
          request.conversion.order.draw = draw_of(DrawMode::replace, 9);
          (void)resample(request, {});
          return read_text(out + ".npy");
@@ -230,14 +230,14 @@ TEST_CASE("passing on: a label, a key and a place with one bit flipped end a con
       flip(path, 8 * (columns.file_bytes(1) + position));
       for (const std::string to : {"out", "some"}) {
         ConvertRequest request = conversion(dir / "set", dir / to, format);
-        if (to == "some") request.fields = {sound.manifest.schema.fields[0].name};
+        if (to == "some") request.fields.only = {sound.manifest.schema.fields[0].name};
         CHECK(error_of([&] { (void)convert(request, {}); }).code() == Code::damaged);
         CHECK_FALSE(fs::exists(dir / (to + "/dataset.json")));
       }
       CHECK(error_of([&] { (void)find_row({.path = dir / "set"}, 1, {}); }).code() ==
             Code::damaged);
       flip(path, 8 * (columns.file_bytes(1) + position));
-      position += DType::parse(column.second).item_bytes();
+      position += DType::packed({&column, 1}).item_bytes();
     }
   });
 }

@@ -49,9 +49,10 @@ TEST_CASE("refusal: a conversion to a format that cannot hold a field leaves no 
 
 TEST_CASE("refusal: field names that are reserved, by everyone or by the format itself") {
   for_each_format([](const Format& format) {
-    std::vector<std::string> names = {
-        "offset", "length", "crc32c", "key_hash", "key",  "record", "index",
-        "blocks", "a.b",    "a/b",    "a\nb",     "\x7f", "",       std::string("a\0b", 3)};
+    std::vector<std::string> names = {"offset", "length", "crc32c", "key_hash", "key",  "record",
+                                      "index",  "blocks", "a.b",    "a\nb",     "\x7f", ""};
+    names.emplace_back("a\0b", 3);
+    if (!format.can.holds_slashes) names.emplace_back("a/b");
     names.insert(names.end(), format.reserved_fields.begin(), format.reserved_fields.end());
     for (const std::string& name : names) {
       CAPTURE(name);

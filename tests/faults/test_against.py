@@ -4,6 +4,7 @@ Sets are made by one operation each, so what is true of them and their source is
 """
 
 import os
+import resource
 import shutil
 import struct
 import subprocess
@@ -136,6 +137,60 @@ class Photos(AgainstCase):
         for source in (self.photos, copy):
             self.assertEqual(self.verdict(self.set, source, code=3), "damaged")
             self.assertIn("shale repair", self.said)
+
+    def test_a_list_of_files_and_its_folder(self):
+        flat = self.folder / "flat"
+        for number, image in enumerate(sorted(self.photos.rglob("*.*"))):
+            write(flat / f"{number}{image.suffix}", image.read_bytes())
+        files = "".join(f"{image}\n" for image in sorted(flat.iterdir())).encode()
+        listed = self.folder / "listed"
+        (self.folder / "files").write_bytes(files)
+        with open(self.folder / "files") as stdin:
+            self.ok("convert", "-", listed, "--to", "record", stdin=stdin)
+        self.assertEqual(self.verdict(listed, flat, code=3), "other_keys")
+        self.assertIn("the list of files (--against -)", self.said)
+        self.assertNotIn("note:", self.said)
+        with open(self.folder / "files") as stdin:
+            self.ok("verify", listed, "--against", "-", stdin=stdin)
+        self.assertEqual(self.verdict(self.made(listed, "copy"), flat, code=3), "other_keys")
+
+    def test_a_damaged_source(self):
+        """Its manifest says what it held: the bytes are proved before that is believed."""
+        (self.folder / "x.npy").write_bytes(npy("<i4", (6, 2), bytes(range(48))))
+        rows = self.made(f"x={self.folder / 'x.npy'}", "rows", "--to", "npy")
+        for source, words in ((self.set, ("--to", "lmdb")), (self.set, ("--to", "hdf5")), (self.set, ("--shuffle",)), (rows, ("--to", "npy")), (self.set, ())):
+            copy = self.made(source, "copy", "--shard-samples", 5, *words)
+            shard = next(path for path in sorted(copy.iterdir()) if "shard-000000" in path.name and not path.name.endswith(("index.npy", "blocks.npy")))
+            content = shard.read_bytes()
+            for damage in (content[:-100] + bytes([content[-100] ^ 1]) + content[-99:], content[:-1], None):
+                shard.write_bytes(damage) if damage else os.remove(shard)
+                with self.subTest(words=words, damage=len(damage or "")):
+                    done = self.ok("verify", source, "--against", copy, code=3)
+                    self.assertIn("copy: the source is damaged", done.err)
+                    self.assertIn(f"the dataset itself is intact, but the source is damaged: 'shale verify {copy}' lists", done.err)
+            shutil.rmtree(copy)
+
+    def test_one_split_and_the_root_of_all(self):
+        """As repair takes it."""
+        for name in ("one", "two"):
+            self.ok("convert", self.photos, self.folder / name, "--to", "record", "--split", "train=0.5,val=0.5")
+        self.assertEqual(self.verdict(self.folder / "one/train", self.folder / "two"), "same")
+        os.chdir(self.folder / "one/val")
+        self.assertEqual(self.verdict(".", self.folder / "two"), "same")
+        os.chdir("/")
+        parts = self.folder / "parts"
+        self.ok("convert", self.photos, parts, "--to", "record", "--split", "train=0.5,val=0.5", "--part", "0/1")
+        for command in ("info", "verify"):
+            self.refused(command, parts, says=["holds a folder of parts for each split (train, val)", f"'shale merge {parts}/train OUTPUT' joins those of one split"])
+
+    def test_a_source_that_is_not_finished(self):
+        copy = self.made(self.set, "copy")
+        os.remove(copy / "dataset.json")
+        self.refused("verify", self.set, "--against", copy, says=["holds shards, but no dataset.json"])
+        write(self.photos / "class-2/zz.png", png(300, 300))
+        unfinished = self.folder / "unfinished"
+        self.ok("convert", self.photos, unfinished, "--to", "record", "--shard-samples", 4, code=1, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)))
+        self.refused("verify", self.set, "--against", unfinished, says=["is an unfinished dataset"])
 
     def test_a_layout_without_the_names_of_fields(self):
         vlen, same = self.made(self.photos, "v.h5", "--layout", "vlen"), self.made(self.photos, "same.h5", "--layout", "vlen")

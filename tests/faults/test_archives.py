@@ -170,7 +170,7 @@ class Archives(ArchiveCase):
             ("a/fifo.png", b"", {"type": tarfile.FIFOTYPE}),
             ("a/disk.png", b"", {"type": tarfile.BLKTYPE}),
         )
-        out = self.convert(self.archive, self.out)
+        out = self.convert(self.archive, self.out, code=4)
         self.assertIn("2", out.out)
         self.assertEqual((self.out / "ignored.csv").read_bytes().count(b"not a regular file"), 2)
 

@@ -273,7 +273,7 @@ class DisksThatFail(FaultCase):
             # Reading needs nothing to be written.
             self.ok("verify", disk / "made", "--deep", "--against", self.source)
             self.assertIn("already complete", self.convert(self.source, disk / "made", *self.words).out)
-            self.convert(self.source, out, "--dry-run")
+            self.refused("convert", self.source, out, "--to", "record", "--dry-run", says=[out, "Read-only file system"])
 
     def test_files_larger_than_the_process_may_write(self):
         for name, action in (("dies of it", signal.SIG_DFL), ("is told", signal.SIG_IGN)):

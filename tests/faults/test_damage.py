@@ -45,6 +45,19 @@ class Damage(FaultCase):
         self.damage_is_found(name, story=story)
         path.write_bytes(content)
 
+    def test_a_shard_of_zeros_names_its_samples_by_row(self):
+        """Keys whose checksum fails are not shown."""
+        for format_name in ("record", "lmdb", "hdf5"):
+            out = self.folder / format_name
+            self.ok("convert", self.source, out, "--to", format_name, code=4)
+            shard = next(path for path in sorted(out.iterdir()) if path.suffix in (".tfrecord", ".mdb", ".lmdb", ".h5"))
+            shard.write_bytes(bytes(shard.stat().st_size))
+            done = run("verify", out)
+            self.assertEqual(done.code, 3, done.err)
+            self.assertNotIn("\\x00", done.err)
+            if format_name == "record":  # of the others the whole container is named
+                self.assertIn("sample 0: field", done.err)
+
     def test_every_flipped_bit(self):
         positions = []
         for name in self.names:

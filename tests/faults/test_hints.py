@@ -8,21 +8,46 @@ does not say the same again. `{o}` is a name of the row's own; what stands befor
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 
 from fault_case import BUG_MARKS, IN_MEMORY, FaultCase
-from shale_tool import RGB_JPEG, SHALE, npy, png, write
+from hint_texts import NOT_FOLLOWED, hints_that_name, pattern_of
+from shale_tool import GRAY_JPEG, RGB_JPEG, SHALE, npy, png, write
 from tar_archives import add_bytes
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cli_test import make_inputs
 
+
+def deep_png(depth, color, pixel_bytes, *chunks):
+    """5 x 5, of 16 bits or with a palette."""
+    header = struct.pack(">IIBBBBB", 5, 5, depth, color, 0, 0, 0)
+    pieces = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress((b"\0" + bytes(range(5 * pixel_bytes))) * 5)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(c)) + n + c + struct.pack(">I", zlib.crc32(n + c)) for n, c in pieces)
+
+
+DEEP = deep_png(16, 0, 2)
+PALETTE = deep_png(8, 3, 1, (b"PLTE", bytes(range(48))))
 SET = "convert photos {o}s --to record --quiet"
+FLIP = "python3 -c \"import sys; p = sys.argv[1]; b = bytearray(open(p, 'rb').read()); b[len(b) // 2] ^= 1; open(p, 'wb').write(b)\""
+JOINED = "convert photos {o}a.lmdb --quiet && convert photos {o}b.lmdb --quiet --shuffle && convert photos {o}c.lmdb --quiet --classes cats"
 # (command, what is done then, its exit code)
 FOLLOWED = [
+    # ---- inputs with names
+    (JOINED + " && convert x={o}a.lmdb y={o}b.lmdb {o} --to record", "convert x={o}a.lmdb y={o}b.lmdb {o} --to record --on key"),
+    (JOINED + " && convert x={o}a.lmdb y={o}c.lmdb {o} --to record", "convert x={o}a.lmdb y={o}c.lmdb {o} --to record --on key", 4),
+    (JOINED + " && convert x={o}a.lmdb y={o}c.lmdb {o} --to record --partners all", "convert x={o}a.lmdb y={o}c.lmdb {o} --to record --on key --partners all"),
+    (
+        JOINED + " && convert x={o}a.lmdb y={o}b.lmdb {o} --to record --on key --quiet && verify {o} --against x={o}a.lmdb --on key",
+        "verify {o} --against x={o}a.lmdb --against y={o}b.lmdb --on key",
+    ),
+    ("resample y.npy {o}y.npy --rows 7 --quiet && convert image=photos y={o}y.npy {o} --to record --on key", "convert image=photos y={o}y.npy {o} --to record --on row"),
+    (JOINED + " && convert more {o}d.lmdb --quiet && convert x={o}a.lmdb y={o}d.lmdb {o} --to record --on key", "ls {o}d.lmdb"),
     # ---- the command line
     ("convert photos {o}", "convert photos {o} --to record"),
     ("convert photos {o}.ldb", "convert photos {o}.lmdb"),
@@ -100,8 +125,9 @@ FOLLOWED = [
     ("convert flat {o} --to lmdb --labels tabs.csv", "convert flat {o} --to lmdb --labels tabs.csv --key-column name --label-column kind"),
     ("convert flat {o} --to lmdb --labels object.json", "convert flat {o} --to lmdb --labels lines.jsonl"),
     ("convert flat {o} --to lmdb --labels names.jsonl", "convert flat {o} --to lmdb --labels names.jsonl --key-column name --label-column kind"),
-    ("convert records {o} --to lmdb", "convert records/one.tfrecord {o} --to lmdb"),
-    ("convert records/one.tfrecord records/two.tfrecord {o} --to lmdb", "! shale convert records/one.tfrecord {o} --to lmdb && shale convert records/two.tfrecord {o} --append"),
+    ("mkdir {o}m && cp records/one.tfrecord one.h5 {o}m && convert {o}m {o} --to lmdb", "convert {o}m/*.tfrecord {o} --to lmdb"),
+    ("mkdir {o}s && cp records/one.tfrecord {o}s/train-1.tfrecord && cp records/one.tfrecord {o}s/val-1.tfrecord && info {o}s", "info {o}s/train-*.tfrecord"),
+    ("convert records/one.tfrecord keys.txt {o} --to lmdb", "convert records/one.tfrecord {o} --to lmdb"),
     ("convert list.txt {o} --to lmdb", "! shale convert - {o} --to lmdb < list.txt"),
     ("convert left right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
     ("convert image=left right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
@@ -115,7 +141,10 @@ FOLLOWED = [
     ("convert both.npz {o}.npy", "convert both.npz {o}.npy --fields labels"),
     ("convert x.npy {o} --to npy --labels labels.csv", "convert x.npy {o} --to npy"),
     ("convert x.npy {o} --to npy --hidden keep", "convert x.npy {o} --to npy"),
-    ("convert photos {o} --to npy --fields image", "convert photos {o} --to record"),
+    ("convert photos {o} --to npy", "convert photos {o} --to record"),
+    ("convert photos {o} --to lmdb --rename image:label", "convert photos {o} --to lmdb --rename image:label --drop label"),
+    ("convert photos {o} --to hdf5 --rename image:image/encoded", "convert photos {o} --to record --rename image:image/encoded"),
+    ("convert photos {o} --to lmdb --fields image --drop label", "convert photos {o} --to lmdb --fields image"),
     ("convert photos {o} --to record --index-dir {o}i", "convert photos {o} --to record"),
     ("convert photos {o} --to record --parse plain", "convert photos {o} --to record"),
     ("convert photos {o}.npy", "convert photos {o}.lmdb"),
@@ -184,6 +213,11 @@ FOLLOWED = [
     ("index set --parse plain", "index set"),
     ("index plain.lmdb --parse msgpack --index-dir {o}i", "index plain.lmdb --parse plain --index-dir {o}i"),
     ("index plain.lmdb --parse pickle --index-dir {o}i", "index plain.lmdb --parse plain --index-dir {o}i"),
+    ("index plain.lmdb --parse image=image --index-dir {o}i", "index plain.lmdb --parse image=%d --index-dir {o}i"),
+    ("index plain.lmdb --parse image=image-%d --index-dir {o}i", "ls plain.lmdb --parse plain --keys escaped"),
+    ("index plain.lmdb --database images --index-dir {o}i", "index plain.lmdb --index-dir {o}i"),
+    ("index one.tfrecord --database x --index-dir {o}i", "index one.tfrecord --index-dir {o}i"),
+    ("gzip -c one.tfrecord > {o}.tfrecord && info {o}.tfrecord", "convert {o}.tfrecord {o} --to record"),
     ("index plain.lmdb --parse robomimic --index-dir {o}i", "index plain.lmdb --index-dir {o}i"),
     ("index one.h5 --parse msgpack --index-dir {o}i", "index one.h5 --index-dir {o}i"),
     ("index one.tfrecord --parse coclr --index-dir {o}i", "index one.tfrecord --index-dir {o}i"),
@@ -200,6 +234,119 @@ FOLLOWED = [
     ("resample x.npy {o}", "resample x.npy {o} --to npy"),
     ("resample x.npy {o}.npy --also nine.npy={o}9.npy", "resample x.npy {o}.npy --also y.npy={o}y.npy"),
     ("resample x.npy {o}.npy --weights nine.npy", "resample x.npy {o}.npy --weights y.npy"),
+    # ---- the rest of what the sources say
+    ("convert photos.tar.gz {o} --to lmdb", "convert photos.tar.gz {o} --to lmdb --classes-from classes.txt"),
+    ("convert photos.tar.gz {o} --to lmdb", "! gunzip -kc photos.tar.gz > {o}.tar && shale convert {o}.tar {o} --to lmdb"),
+    ("convert x=both.npz {o} --to npy", "convert both.npz {o} --to npy --fields labels"),
+    ("convert unequal.npz {o} --to npy", "convert unequal.npz {o} --to npy --fields a"),
+    ("cp -r set {o}d && " + FLIP + " {o}d/shard-000000.index.npy && cat {o}d 0", "verify {o}d", 3),
+    ("cp -r set {o}d && " + FLIP + " {o}d/shard-000000.tfrecord && convert {o}d {o} --to lmdb", "verify {o}d", 3),
+    ("cp -r set {o}d && rm {o}d/shard-000000.tfrecord && verify {o}d", "repair {o}d --from set"),
+    ("cp -r set {o}d && rm {o}d/shard-000000.tfrecord && info {o}d", "! (shale verify {o}d || test $? = 3) && shale repair {o}d --from photos"),
+    ("cp -r set {o}d && rm {o}d/shard-000000.tfrecord && convert photos {o}d --to record", "convert photos {o}d --to record --overwrite"),
+    ("cp -r set {o}d && rm {o}d/shard-000000.tfrecord && convert photos {o}d --to record", "verify {o}d", 3),
+    ("cp one.tfrecord {o}.tfrecord && truncate -s 900 {o}.tfrecord && verify {o}.tfrecord", "convert photos {o}.tfrecord --overwrite"),
+    ("cp one.tfrecord {o}.tfrecord && truncate -s 900 {o}.tfrecord && convert {o}.tfrecord {o} --to lmdb", "verify --deep {o}.tfrecord", 3),
+    ("convert image=left mask=half {o} --to lmdb --on-error keep", "convert image=left mask=half {o} --to lmdb --on-error skip", 4),
+    ("convert image=left mask=right {o} --to lmdb --resize exact=4x4 --encode mask:jpeg", "convert image=left mask=right {o} --to lmdb --resize exact=4x4 --encode mask:png"),
+    ("convert image=left mask=right {o} --to lmdb --resize exact=4x4 --encode jpeg --quality mask:5", "convert image=left mask=right {o} --to lmdb --resize exact=4x4 --encode jpeg"),
+    ("convert photos {o} --to lmdb --encode jpeg --depth 16", "convert photos {o} --to lmdb --encode png --depth 16", (0, 4)),
+    ("convert photos {o} --to lmdb --group frames", "convert photos {o} --to lmdb"),
+    ("convert empty-video {o} --to lmdb --group frames", "convert empty-video {o} --to lmdb --group frames --allow-empty"),
+    ("convert - {o} --to lmdb", "convert - {o} --to lmdb --allow-empty"),
+    ("convert twometa {o} --to lmdb", "convert twometa {o} --to lmdb --pairs off"),
+    ("convert mixed {o} --to lmdb", "convert mixed {o} --to lmdb --pairs off --overwrite"),
+    ("convert dotted {o} --to lmdb", "convert dotted {o} --to lmdb --pairs off --overwrite"),
+    ("convert strange {o} --to lmdb", "convert strange {o} --to lmdb --pairs off"),
+    ("convert metaflat {o} --to lmdb --labels metaflat/labels.csv", "convert metaflat {o} --to lmdb"),
+    ("convert metaflat {o} --to lmdb --labels metaflat/labels.csv", "convert metaflat {o} --to lmdb --labels metaflat/labels.csv --pairs off"),
+    ("convert named {o} --to lmdb --classes-from a.txt", "convert named {o} --to lmdb --classes-from classes.txt"),
+    ("convert photos {o} --to lmdb --ext .,,", "convert photos {o} --to lmdb --ext jpg"),
+    ("convert half-empty {o} --to lmdb", "convert half-empty {o} --to lmdb --allow-empty"),
+    ("convert captioned {o} --to lmdb", "convert captioned {o} --to lmdb --pairs on"),
+    ("convert photos {o} --to lmdb --classes-from own.lmdb", "! shale convert photos {o}c.lmdb --with-index && shale convert photos {o} --to lmdb --classes-from {o}c.lmdb"),
+    ("convert photos {o} --to lmdb --classes-from wide", "convert photos {o} --to lmdb --classes-from set"),
+    ("convert flat {o} --to lmdb --labels headed.csv", "convert flat {o} --to lmdb --labels headed.csv --key-column bild --label-column art"),
+    ("convert flat {o} --to lmdb --labels zeros.csv", "convert flat {o} --to lmdb --labels zeros.csv --classes-from numbers.txt"),
+    ("convert digits {o} --to lmdb --select digits.txt", "convert digits {o} --to lmdb --select digits.txt --keys rows"),
+    ("convert digits {o} --to lmdb --select digits.txt", "! shale convert digits {o} --to lmdb --classes 1,2"),
+    ("convert photos {o} --to lmdb --select class.txt", "! shale convert photos {o} --to lmdb --classes cats"),
+    ("convert photos {o} --to lmdb --classes fish", "info set"),
+    ("convert x.npy {o} --to npy --classes cats", "! python3 -c \"import struct; open('{o}.txt','w').write('3\\n5\\n')\" && shale convert x.npy {o} --to npy --select {o}.txt"),
+    ("convert photos {o} --to lmdb --split train=0.5", "convert photos {o} --to lmdb --split train=1/2,val=50%"),
+    ("convert frames {o} --layout coclr-k400 --group frames --split train=0.5,val=0.5 --classes a", "convert frames {o} --layout coclr-k400 --group frames --split train=a.txt,val=b.txt", (0, 1)),
+    ("convert frames {o} --layout coclr-k400 --split train=0.5,val=0.5", "convert frames {o} --layout coclr-k400 --group frames --split train=0.5,val=0.5"),
+    ("cat set --key cats/a.jp", "ls set --tsv"),
+    ("cat set 0 --element 1", "cat set 0"),
+    ("index one.tfrecord records/one.tfrecord --index-dir {o}i", "! shale index one.tfrecord --index-dir {o}i && shale index records/one.tfrecord --index-dir {o}j"),
+    ("index one.tfrecord records/one.tfrecord --index-dir {o}i", "index one.tfrecord records/one.tfrecord"),
+    ("repair set --from x.npy --from photos", "repair set --from photos"),
+    ("repair set --from left --from photos", "repair set --from photos"),
+    ("resample x.npy {o}.npy --permute --rows 3", "resample x.npy {o}.npy --rows 3"),
+    ("convert photos {o}s --to record --select keys2.txt --quiet && rm {o}s/shard-000000.tfrecord && repair {o}s --from photos", "repair {o}s --from photos --select keys2.txt"),
+    (SET + " && convert birds {o}s --append", "convert birds {o}s --append --new-classes append"),
+    ("convert photos {o}.h5 --with-index --layout vlen", "convert photos {o}.h5 --layout vlen"),
+    ("convert x=x.npy y=y.npy {o}.npz --with-index", "convert x=x.npy y=y.npy {o}.npz"),
+    ("convert left {o}.npy --labels left.csv --encode raw --resize exact=4x4", "convert left {o}.npz --labels left.csv --encode raw --resize exact=4x4"),
+    ("convert paired {o}s --to record --pairs off --quiet && convert paired {o}s --to record", "convert paired {o}s --to record --pairs off"),
+    ("convert rotten {o}s --to record", "convert rotten {o}s --to record --on-error fail", 1),
+    ("verify set --against photos --against photos", "verify set --against photos"),
+    ("verify set --against nine.npy", "verify set --against photos"),
+    ("convert more {o}m --to record --quiet && verify set --against {o}m", "verify set --against photos"),
+    ("convert splits/val {o}v --to record --quiet && verify {o}v --against photos", "convert photos {o}v --append --new-classes append", (0, 1)),
+    ("convert photos {o} --to record --part slurm", "convert photos {o} --to record --part 0/3"),
+    ("convert both.tar.xz {o} --to lmdb", "! (cat < photos.tar.gz) | shale convert - {o} --to lmdb --classes-from classes.txt"),
+    ("convert http://host/x.tar {o} --to lmdb", "convert photos {o} --to lmdb"),
+    ("convert twolabels {o} --to lmdb", "convert twolabels {o} --to lmdb --classes-from names2.txt"),
+    ("ls newline --keys raw", "ls newline --keys nul"),
+    ("convert x.npy {o} --to lmdb --keys raw --select y.npy", "convert x.npy {o} --to lmdb --keys rows --select y.npy"),
+    ("convert newline {o} --to record --select escaped.txt", "convert newline {o} --to record --select escaped.txt --keys raw"),
+    ("convert newline {o} --to record --select escaped.txt", "convert newline {o} --to record --select escaped.txt --keys escaped"),
+    (SET + " && convert photos {o}s --append", "! shale ls set --keys escaped > {o}x && shale convert photos {o}s --append --exclude {o}x", (0, 1)),
+    ("convert photos {o}.npz --encode raw --resize exact=4x4 --split train=0.5,val=0.5", "convert photos {o} --to npy --encode raw --resize exact=4x4 --split train=0.5,val=0.5"),
+    ("convert photos {o}.h5 --layout vlen --verify", "convert photos {o}.h5 --layout vlen"),
+    ("resample x.npy {o}.npy --indices rows.npy --rows 2", "resample x.npy {o}.npy --indices rows.npy"),
+    ("convert deep16 {o} --to lmdb --resize exact=4x4 --encode jpeg", "convert deep16 {o} --to lmdb --resize exact=4x4 --encode jpeg --depth 8"),
+    ("convert deep16 {o} --to lmdb --resize exact=4x4 --encode jpeg", "convert deep16 {o} --to lmdb --resize exact=4x4 --encode png"),
+    ("convert deep {o} --to lmdb --resize exact=4x4 --encode raw", "convert deep {o} --to lmdb --resize exact=4x4 --encode raw --depth 16"),
+    ("convert photos {o} --to lmdb --encode jpeg --depth 16 --resize exact=4x4", "convert photos {o} --to lmdb --encode png --depth 16 --resize exact=4x4", (0, 4)),
+    ("convert image=left mask=right {o} --to lmdb --resize image:exact=4x4 --masks label", "convert image=left mask=right {o} --to lmdb --resize image:exact=4x4 --masks mask"),
+    ("convert image=left mark=gray {o} --to lmdb --resize exact=4x4", "convert image=left mark=gray {o} --to lmdb --resize exact=4x4 --masks mark"),
+    ("convert image=left mark=indexed {o} --to lmdb --resize exact=4x4", "convert image=left mark=indexed {o} --to lmdb --resize exact=4x4 --masks mark"),
+    ("cp own.lmdb {o}.lmdb && verify {o}.lmdb --against nine.npy", "verify {o}.lmdb --against photos", 0),
+    ("convert paired {o}.tar {o} --to lmdb", "convert paired {o} --to lmdb"),
+    ("convert photos {o} --to lmdb --split train=0.5,val=0.2", "convert photos {o} --to lmdb --split train=70%,val=30%"),
+    ("convert frames {o}.lmdb --layout coclr --split train=0.5,val=0.5", "convert frames {o}.lmdb --layout coclr --group frames --split train=0.5,val=0.5"),
+    ("convert x=x.npy y=y.npy {o}.pt --with-index", "! shale convert x=x.npy y=y.npy {o}.pt && shale index {o}.pt"),
+    ("convert beside {o} --to lmdb", "convert beside {o} --to lmdb --allow-empty", 4),
+    ("convert void {o} --to lmdb", "convert void {o} --to lmdb --allow-empty"),
+    ("convert loose.tar.gz {o} --to lmdb", "convert loose.tar.gz {o} --to lmdb --labels left.csv"),
+    ("cp -r set {o}d && rm {o}d/dataset.json && repair {o}d --from photos", "repair {o}d --from set"),
+    ("index set/shard-000000.tfrecord", "index set"),
+    ("index fortran.npy", "convert fortran.npy {o} --to npy"),
+    ("convert videos.txt {o} --to lmdb --group frames", "convert frames {o} --to lmdb --group frames"),
+    ("convert image=left mark=half {o} --to lmdb --resize exact=4x4", "convert image=left mark=half {o} --to lmdb --resize exact=4x4 --masks mark", (0, 4)),
+    ("convert -x {o} --to lmdb", "! shale convert --help"),
+    (SET + " && convert birds {o}b --to record --quiet && convert {o}b {o}s --append", "! shale convert birds {o}s --append --new-classes append"),
+    ("convert photos {o} --to lmdb --depth 16", "convert photos {o} --to lmdb --depth 16 --encode png", (0, 4)),
+    ("convert named-splits {o} --to lmdb", "convert named-splits {o} --to lmdb --classes-from classes.txt"),
+    ("convert named {o}s --to record --quiet && convert named2 {o}s --append", "convert named2 {o}s --append --new-classes append"),
+    ("convert void {o} --to lmdb --ext jpg", "convert void {o} --to lmdb --ext jpg --allow-empty"),
+    ("cat newline --key 'c/a\\nb.jpg'", "! shale ls newline && shale cat newline 0"),
+    (SET + " && convert more {o}b --to record --classes-from names3.txt --quiet && convert {o}b {o}s --append", "convert {o}b {o}s --append --new-classes append"),
+    ("cp -r bad {o}in && (shale convert {o}in {o}s --to record --max-errors 3 --quiet || test $? = 4) && convert {o}in {o}s --to record --max-errors 1", "! rm {o}in/cats/cut.jpg {o}in/cats/empty.jpg {o}in/dogs/text.png && shale convert {o}in {o}s --to record --overwrite"),
+    ("verify set --against wide", "! shale info set && shale info wide"),
+    (
+        "mkdir {o} && cp photos/cats/a.jpg {o} && echo '{\"file_name\": \"a.jpg\", \"score\": 0.5}' > {o}/metadata.jsonl && convert {o} {o}s --to record --quiet"
+        " && convert {o} {o}.tfrecord --quiet && verify {o}.tfrecord --against {o}s",
+        "convert {o} {o}.tfrecord --with-index --overwrite && verify {o}.tfrecord --against {o}s",
+    ),
+    ("convert frames {o}f --to lmdb --group frames --quiet && verify {o}f --against - < list.txt", "verify {o}f --against frames"),
+    ("cp -r photos {o}p && convert {o}p {o}s --to record --quiet && cp more/cats/other.jpg {o}p/cats && verify {o}s --against {o}p", "convert more {o}s --append"),
+    ("convert photos {o} --to lmdb --select keys2.txt --split train=keys2.txt,val=keys3.txt", "! shale convert photos {o} --to lmdb --split train=keys2.txt,val=keys3.txt"),
+    ("cp -r set {o}d && " + FLIP + " {o}d/shard-000000.tfrecord && convert {o}d {o} --to record", "convert {o}d {o} --to record --on-error skip", 4),
+    ("cp -r set {o}d && rm {o}d/shard-000000.index.npy && convert {o}d {o} --to lmdb", "index {o}d"),
+    ("convert photos {o} --to record --split a=0.5,b=0.5 --part 0/1 --quiet && info {o}", "merge {o}/a {o}m"),
     # ---- notes
     ("convert photos {o} --to lmdb", "convert photos {o} --to lmdb --shuffle --overwrite"),
     ("convert paired {o} --to lmdb", "convert paired {o} --to lmdb --pairs off --overwrite"),
@@ -251,6 +398,66 @@ class Hints(FaultCase):
             "keys.txt": b"cats/1.jpg\n",
             "rows.txt": b"nothing\n",
             "a.txt": b"a\n",
+            "beside/1.jpg": RGB_JPEG,
+            "beside/more/note.txt": b"w",
+            "void/cats/1.jpg": RGB_JPEG,
+            "void/dogs/.keep": b"",
+            "twolabels/1.jpg": RGB_JPEG,
+            "twolabels/2.jpg": GRAY_JPEG,
+            "twolabels/metadata.csv": b"file_name,label\n1.jpg,1\n2.jpg,dog\n",
+            "names2.txt": b"1\ndog\n",
+            "escaped.txt": b"c/a\\nb.jpg\n",
+            "gray/1.png": png(5,5,seed=1),
+            "gray/2.png": png(5,5,seed=2),
+            "deep16/c/1.png": DEEP,
+            "deep/c/1.png": DEEP,
+            "deep/c/2.png": png(4, 4),
+            "indexed/1.png": PALETTE,
+            "indexed/2.png": PALETTE,
+            "half/1.png": png(5,5,seed=1),
+            "empty-video/a/x/1.jpg": RGB_JPEG,
+            "empty-video/a/y/note.txt": b"w",
+            "empty-video/b/z/1.jpg": RGB_JPEG,
+            "twometa/c/1.jpg": RGB_JPEG,
+            "twometa/metadata.csv": b"file_name,caption\nc/1.jpg,a\n",
+            "twometa/metadata.jsonl": b'{"file_name": "c/1.jpg", "caption": "a"}\n',
+            "mixed/c/1.jpg": RGB_JPEG,
+            "mixed/c/2.jpg": RGB_JPEG,
+            "mixed/metadata.csv": b"file_name,file name\nc/1.jpg,1\nc/2.jpg,x\n",
+            "dotted/c/1.jpg": RGB_JPEG,
+            "dotted/c/1.a.txt": b"a",
+            "dotted/c/1.b.txt": b"b",
+            "strange/c/1.jpg": RGB_JPEG,
+            "strange/metadata.csv": b"file_name,caption\nc/9.jpg,1\n",
+            "metaflat/1.jpg": RGB_JPEG,
+            "metaflat/metadata.csv": b"file_name,label\n1.jpg,dog\n",
+            "metaflat/labels.csv": b"path,label\n1.jpg,dog\n",
+            "named/1.jpg": RGB_JPEG,
+            "named/metadata.csv": b"file_name,label\n1.jpg,dogs\n",
+            "half-empty/cats/1.jpg": RGB_JPEG,
+            "half-empty/dogs/note.txt": b"w",
+            "captioned/1.jpg": RGB_JPEG,
+            "captioned/2.jpg": GRAY_JPEG,
+            "captioned/1.txt": b"w",
+            "headed.csv": b"bild,art\n1.jpg,dog\n2.jpg,cat\nsub/3.png,dog\n",
+            "zeros.csv": b"path,label\n1.jpg,01\n2.jpg,1\nsub/3.png,01\n",
+            "numbers.txt": b"01\n1\n",
+            "digits/1/a.jpg": RGB_JPEG,
+            "digits/1/b.jpg": RGB_JPEG,
+            "digits/2/a.jpg": RGB_JPEG,
+            "digits.txt": b"1\n2\n",
+            "class.txt": b"cats\n",
+            "keys2.txt": b"cats/a.jpg\n",
+            "b.txt": b"b\n",
+            "rotten/c/1.jpg": b"",
+            "rotten/c/2.jpg": b"x",
+            "both.tar.xz": b"\xfd7zXZ\0x",
+            **{f"named-splits/{split}/1.jpg": RGB_JPEG for split in ("val", "test")},
+            **{f"named-splits/{split}/metadata.csv": b"file_name,label\n1.jpg,dogs\n" for split in ("val", "test")},
+            "named2/2.jpg": RGB_JPEG,
+            "named2/metadata.csv": b"file_name,label\n2.jpg,birds\n",
+            "names3.txt": b"cats\ndogs\nfish\n",
+            "keys3.txt": b"dogs/d.jpg\n",
             "rows.npy": npy("<i8", (3,), b"".join(n.to_bytes(8, "little") for n in (4, 0, 4))),
             "wide.npy": npy("|u1", (2, 20 << 20), bytes(40 << 20)),
         }.items():
@@ -258,12 +465,21 @@ class Hints(FaultCase):
         with zipfile.ZipFile(root / "photos.zip", "w") as archive:
             for name in sorted((root / "photos").rglob("*.jpg")):
                 archive.write(name, name.relative_to(root))
+        with zipfile.ZipFile(root / "unequal.npz", "w") as archive:
+            archive.writestr("a.npy", npy("|u1", (3,), b"abc"))
+            archive.writestr("b.npy", npy("|u1", (2,), b"ab"))
+        for name, folder in (("photos.tar.gz", "photos"), ("loose.tar.gz", "left")):
+            with tarfile.open(root / name, "w:gz") as archive:
+                for path in sorted((root / folder).rglob("*.[jpP]*")):
+                    archive.add(path, path.relative_to(root / folder))
+        write(f"{root}/awkward/c/a\nb.jpg")
+        write(f"{root}/awkward/c/a\\nb.jpg", GRAY_JPEG)
         with tarfile.open(root / "wide.tar.gz", "w:gz", compresslevel=1) as archive:
             add_bytes(archive, "a/x.mp4", bytes(9 << 20))
         self.shell(
             "convert photos set --to record --quiet && convert photos set2 --to record --quiet && convert flat flatset --to record --labels labels.csv --quiet"
             " && convert photos one.tfrecord --quiet && convert x.npy one.h5 --quiet && convert photos own.lmdb --quiet && convert wide.npy wide --to npy --quiet"
-            " && mkdir records && cp one.tfrecord records/one.tfrecord && convert more records/two.tfrecord --quiet && convert plain plain.lmdb --quiet".replace(
+            " && convert awkward newline --to record --quiet && mkdir records && cp one.tfrecord records/one.tfrecord && convert more records/two.tfrecord --quiet && convert plain plain.lmdb --quiet".replace(
                 "convert plain plain.lmdb", "convert x.npy plain --to lmdb --quiet && convert photos plain.lmdb --layout xunge"
             )
         )
@@ -277,9 +493,22 @@ class Hints(FaultCase):
         return done
 
     def test_what_a_hint_says_can_be_done_and_helps(self):
+        self.told = ""
         for number, (command, then, *codes) in enumerate(FOLLOWED):
             with self.subTest(command=command, then=then):
                 self.follow(f"o{number}", command, then, codes[0] if codes else 0)
+        self.check_all_are_followed()
+
+    def check_all_are_followed(self):
+        """Each hint of the sources that names an option or a command is told by a row above, or has a reason in NOT_FOLLOWED."""
+        hints = hints_that_name(self.commands)
+        told = "\n".join(re.findall(r"^(?:hint|note|next): .*", self.told, re.MULTILINE))
+        excused = [hint for group in NOT_FOLLOWED.values() for hint in group]
+        missing = [hint for hint in hints if not re.search(pattern_of(hint), told)]
+        new = [f"{hints[hint]}: {hint}" for hint in missing if hint not in excused]
+        self.assertEqual(new, [], "nothing follows these hints: add rows to FOLLOWED, or a reason to NOT_FOLLOWED (hint_texts.py)")
+        stale = [hint for hint in excused if hint not in missing]
+        self.assertEqual(stale, [], "no longer in the sources, or followed by now: remove them from NOT_FOLLOWED (hint_texts.py)")
 
     def follow(self, name, command, then, codes):
         *before, command = command.replace("{o}", name).split(" && ")
@@ -287,6 +516,7 @@ class Hints(FaultCase):
             done = self.shell(" && ".join(before))
             self.assertEqual(done.returncode, 0, done.story)
         told = self.shell(command)
+        self.told += told.stderr + told.stdout
         memory = re.search(r"--memory:? (\d+MiB)", told.stderr)
         then = then.replace("{o}", name).replace("{memory}", memory[1] if memory else "{memory}")
         then = then.removeprefix("! ")

@@ -24,7 +24,7 @@ class KilledPairs(StepsCase):
             return ["convert", photos, out, "--to", "record", "--pairs", "on", "--shuffle", "--jobs", jobs, "--memory", memory, "--shard-samples", 7]
 
         self.kill_at_steps(command, most=12)
-        self.assertEqual((out / "skipped.csv").read_text().count("missing-partner"), 1)
+        self.assertEqual(json.loads((out / "dataset.json").read_text())["options"]["pairs"], "json:json?,txt")
         self.ok("verify", out, "--against", photos, "--deep")
 
     def test_metadata(self):

@@ -188,10 +188,10 @@ class ChangedWhileRead(FaultCase):
         self.assertFalse((self.out / "dataset.json").exists())
 
     def test_a_file_that_was_truncated(self):
-        self.changed(lambda path: os.truncate(path, 50 * MIB), f"shrunk to {50 * MIB} bytes")
+        self.changed(lambda path: os.truncate(path, 50 * MIB), f"and has {50 * MIB}")
 
     def test_a_file_that_has_grown(self):
-        self.changed(lambda path: os.truncate(path, 200 * MIB), "file has grown")
+        self.changed(lambda path: os.truncate(path, 200 * MIB), f"and has {200 * MIB}")
 
     def test_a_file_that_has_gone(self):
         self.changed(os.unlink, "file has gone")

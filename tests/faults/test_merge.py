@@ -38,6 +38,12 @@ class Parts(FaultCase):
             self.assertIn(done.code, (0, 4), done.err)
         return parts
 
+    def merge(self, *words):
+        """Exit 4 where samples were skipped when the parts were written."""
+        done = run("merge", *words)
+        self.assertIn(done.code, (0, 4), done.err)
+        return done
+
     def whole_of(self, words, name="whole"):
         self.assertIn(run("convert", *words[:-1], self.folder / name, *words[-1]).code, (0, 4))
         return self.folder / name
@@ -81,16 +87,31 @@ class Parts(FaultCase):
                         options = ["--to", container, "--shard-samples", 3, *order]
                         whole = self.whole_of([*words, options])
                         merged = self.folder / "merged"
-                        self.ok("merge", self.parts_of([*words, options], 4), merged)
+                        self.merge(self.parts_of([*words, options], 4), merged)
                         self.check_whole(merged, whole)
                         for name in ("parts", "merged", "whole"):
                             shutil.rmtree(self.folder / name)
+
+    def test_what_the_parts_lack_is_said_and_a_dry_run_writes_nothing(self):
+        parts = self.parts_of([self.photos, ["--to", "record"]], 3)
+        said = "  skipped when the parts were written: 2 samples"
+        before = snapshot(self.folder.path)
+        planned = self.ok("merge", parts, self.out, "--dry-run")
+        self.assertIn("would merge 3 parts", planned.out)
+        self.assertIn(said, planned.out)
+        self.refused("merge", parts, parts / "part-00000-of-00003", "--dry-run", code=2)
+        self.assertEqual(snapshot(self.folder.path), before)
+        self.assertIn(said + " (listed in skipped.csv)", self.ok("merge", parts, self.out, code=4).out)
+        for also in ([], ["--dry-run"]):
+            self.assertIn("already complete", self.ok("merge", parts, self.out, *also).out)
+        checked = self.ok("verify", self.out, "--against", self.photos)
+        self.assertIn("the source holds the same samples; 2 samples of the source were skipped (skipped.csv)", checked.out)
 
     def test_more_parts_than_samples(self):
         few = make_photos(self.folder / "few", 3)
         for container in ("record", "lmdb", "hdf5"):
             whole = self.whole_of([few, ["--to", container]])
-            self.ok("merge", self.parts_of([few, ["--to", container]], 7), self.out)
+            self.merge(self.parts_of([few, ["--to", container]], 7), self.out)
             self.check_whole(self.out, whole)
             for folder in (whole, self.out, self.folder / "parts"):
                 shutil.rmtree(folder)
@@ -99,7 +120,7 @@ class Parts(FaultCase):
         good = make_photos(self.folder / "good", 32)
         options = ["--to", "record", "--shard-samples", 4, "--shuffle"]
         whole = self.whole_of([good, options])
-        self.ok("merge", self.parts_of([good, options], 4), self.out)
+        self.merge(self.parts_of([good, options], 4), self.out)
         self.check_same(self.out, whole)
 
     def test_merge_by_copies_proves_them(self):
@@ -110,7 +131,7 @@ class Parts(FaultCase):
         whole = self.whole_of([self.photos, ["--to", "record"]])
         other = pathlib.Path(f"/var/tmp/shale-merge-{os.getpid()}")
         self.addCleanup(shutil.rmtree, other, ignore_errors=True)
-        done = self.ok("merge", parts, other / "out")
+        done = self.merge(parts, other / "out")
         self.assertIn("are copied", done.err)
         self.check_whole(other / "out", whole)
         shard = parts / "part-00001-of-00003/shard-000000.tfrecord"
@@ -124,7 +145,7 @@ class Parts(FaultCase):
         parts = self.parts_of([self.photos, ["--to", "record"]], 3)
         write(parts / "part-00001-of-00003/notes.txt", b"mine")
         whole = self.whole_of([self.photos, ["--to", "record"]])
-        self.ok("merge", parts, self.out, "--move")
+        self.merge(parts, self.out, "--move")
         self.check_whole(self.out, whole)
         self.assertEqual(list(snapshot(parts)), [b"part-00001-of-00003", b"part-00001-of-00003/notes.txt"])
 
@@ -133,7 +154,7 @@ class Parts(FaultCase):
         shard = parts / "part-00000-of-00002/shard-000000.tfrecord"
         shard.rename(self.folder / "elsewhere")
         shard.symlink_to(self.folder / "elsewhere")
-        self.ok("merge", parts, self.out)
+        self.merge(parts, self.out)
         self.assertFalse((self.out / "shard-000000.tfrecord").is_symlink())
         self.ok("verify", self.out)
 
@@ -150,7 +171,7 @@ class Parts(FaultCase):
         parts = self.parts_of([self.photos, ["--to", "record"]], 2)
         shutil.rmtree(parts / "part-00001-of-00002")
         self.parts_of([self.photos, ["--to", "record", "--shard-samples", 5]], 2, numbers=[1])
-        self.refused("merge", parts, self.out, says=["shard_samples is 5, not unlimited"])
+        self.refused("merge", parts, self.out, says=["its shards have at most 5 samples, not unlimited"])
         shutil.rmtree(parts / "part-00001-of-00002")
         write(self.photos / "class-1/new.jpg", RGB_JPEG)
         self.parts_of([self.photos, ["--to", "record"]], 2, numbers=[1])
@@ -165,7 +186,7 @@ class Parts(FaultCase):
         manifest = parts / "part-00001-of-00002/dataset.json"
         text = manifest.read_bytes().replace(b'"generator": "shale ', b'"generator": "shale 9')
         manifest.write_bytes(self.sealed(text))
-        self.refused("merge", parts, self.out, says=["version is shale 9"])
+        self.refused("merge", parts, self.out, says=["it was written by shale 9"])
 
     def other_parts(self, count):
         """The same run of photos of the same sizes: names, sizes and options are equal, the pixels are not."""
@@ -186,14 +207,15 @@ class Parts(FaultCase):
         shutil.rmtree(self.out)
         self.assertEqual(steps.killed(["merge", ours, self.out], links[-1]), -signal.SIGKILL)
         with self.untouched(self.out, theirs):
-            self.refused("merge", theirs, self.out, says=["holds an unfinished run that is not the merge of these parts"])
-        self.ok("merge", ours, self.out)
+            for also in ([], ["--dry-run"]):
+                self.refused("merge", theirs, self.out, *also, says=["holds an unfinished run that is not the merge of these parts"])
+        self.merge(ours, self.out)
         self.ok("verify", self.out, "--deep")
 
     def test_parts_that_are_not_in_the_output_are_not_removed(self):
         """It stands already: whatever bears the right names and sizes stays unless the output has the same content."""
         ours, theirs = self.parts_of([self.photos, ["--to", "record", "--shard-samples", 5]], 3), self.other_parts(3)
-        self.ok("merge", ours, self.out)
+        self.merge(ours, self.out)
         with self.untouched(theirs, self.out):
             self.refused("merge", theirs, self.out, "--move", says=[theirs / "part-00000-of-00003", "is not removed"])
         # One of ours is among theirs: it may go, the others may not.
@@ -201,7 +223,7 @@ class Parts(FaultCase):
         shutil.copytree(ours / "part-00000-of-00003", theirs / "part-00000-of-00003")
         with self.untouched(self.out, theirs / "part-00001-of-00003", theirs / "part-00002-of-00003"):
             self.refused("merge", theirs, self.out, "--move", says=[theirs / "part-00001-of-00003", "is not removed"])
-        self.ok("merge", ours, self.out, "--move")
+        self.merge(ours, self.out, "--move")
         self.assertEqual(list(ours.iterdir()), [])
 
     def test_a_part_that_is_written_again_during_the_merge_is_noticed(self):
@@ -226,7 +248,7 @@ class Parts(FaultCase):
             self.assertFalse((self.out / "dataset.json").exists())
             shutil.rmtree(part)
             (self.folder / "old").rename(part)
-        self.ok(*words)
+        self.ok(*words, code=4)
         self.ok("verify", self.out, "--deep")
 
     def test_two_at_once(self):
@@ -236,8 +258,8 @@ class Parts(FaultCase):
         for process in both:
             process.stdout.close()
             process.stderr.close()
-        self.assertIn(codes, ([0, 0], [0, 1]))
-        self.ok("merge", parts, self.out)
+        self.assertIn(codes, ([4, 4], [1, 4], [0, 4]))  # the second may find it done
+        self.merge(parts, self.out)
         self.ok("verify", self.out)
 
     def test_a_merge_that_is_killed_is_continued(self):
@@ -258,7 +280,7 @@ class Parts(FaultCase):
                 process.stderr.close()
                 if not (self.out / "dataset.json").exists():
                     self.assertEqual(snapshot(parts), snapshot(kept))
-                self.ok("merge", parts, self.out, *words)
+                self.merge(parts, self.out, *words)
                 self.check_same(self.out, whole)
                 if words:
                     self.assertEqual(list(parts.iterdir()), [])

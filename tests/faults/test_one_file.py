@@ -1,5 +1,6 @@
 """One file as output where the disk is full, memory is short, or the name is a link."""
 
+import json
 import os
 
 from fault_case import IN_MEMORY, FaultCase
@@ -78,3 +79,63 @@ class OneFile(FaultCase):
                     self.assertGreater(out.stat().st_size, 1000)
                     self.assertEqual((place / "precious").read_bytes(), b"precious")
                     self.assertEqual(sorted(os.listdir(place)), sorted(["precious", name]))
+
+    def varied(self):
+        """A folder whose metadata gives fields of several shapes, that some samples lack, JSON and lists of text: the first sample lacks most."""
+        folder = self.folder / "varied"
+        rows = []
+        for i in range(9):
+            write(folder / f"{i}.png", png(8, 8, seed=i))
+            row = {"file_name": f"{i}.png", "boxes": [[i, 1, 2]] * (1 + i % 3), "said": ["a", "é"][: i % 3], "about": {"i": i}}
+            rows.append(row if i % 4 == 0 else {**row, "n": i, "wave": [0.5] * i, "note": f"n{i}"})
+        write(folder / "metadata.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+        return folder
+
+    def facts(self, path):
+        done = self.ok("info", "--json", path)
+        return json.loads(done.out)
+
+    def test_an_index_that_was_copied_under_another_name_leads_nowhere(self):
+        """It names the file that was indexed, which lies beside the copy and is another one by now."""
+        for name in ("x.lmdb", "x.h5", "x.tfrecord"):
+            with self.subTest(name=name):
+                whole, copy = self.folder / name, self.folder / f"copy-{name}"
+                self.ok("convert", self.photos, whole, "--with-index")
+                for path in sorted(self.folder.path.glob(name + "*")):
+                    (self.folder / f"copy-{path.name}").write_bytes(path.read_bytes())
+                content = bytearray(whole.read_bytes())
+                content[content.index(b"IHDR") + 40] ^= 1
+                copy.write_bytes(content)
+                says = [f"the index beside it is that of '{name}'", f"copy-{name}.dataset.json"]
+                self.refused("convert", copy, self.out, "--to", "record", says=says)
+                self.refused("cat", copy, 0, says=says)
+                self.refused("verify", copy, says=says)
+                self.refused("index", copy, says=["move it away"])
+                for path in self.folder.path.glob(f"copy-{name}.*"):
+                    path.unlink()
+                copy.write_bytes(whole.read_bytes())
+                self.ok("index", copy, "--crc")
+                self.ok("cat", copy, 0)
+
+    def test_a_file_alone_says_what_its_fields_are(self):
+        """Whatever its first sample lacks: every command reads it as what it is, and it is the source's equal."""
+        folder = self.varied()
+        self.ok("convert", folder, self.folder / "set", "--to", "record")
+        expected = self.facts(self.folder / "set")
+        for name in ("x.lmdb", "x.h5", "x.tfrecord"):
+            with self.subTest(name=name):
+                file, back = self.folder / name, self.folder / f"back-{name[2:]}"
+                self.ok("convert", folder, file)
+                found = self.facts(file)
+                if name != "x.tfrecord":
+                    self.assertEqual(found["fields"], expected["fields"])
+                shapes = {field["name"]: (field["kind"], field.get("shape")) for field in found["fields"]}
+                self.assertEqual(shapes["boxes"], ("tensor", [None, 3]))
+                self.assertEqual(shapes["wave"], ("tensor", [None]))
+                self.ok("verify", file)
+                self.ok("verify", file, "--deep")
+                self.ok("index", file, "--crc", "--index-dir", self.folder / f"index-{name}")
+                self.ok("convert", file, back, "--to", "lmdb")
+                if name != "x.tfrecord":
+                    self.assertEqual(self.facts(back)["content_digest"], expected["content_digest"])
+                    self.assertIn("the source holds the same samples", self.ok("verify", file, "--against", self.folder / "set").out)

@@ -250,9 +250,10 @@ class Repair(unittest.TestCase):
         self.assertIn("made again it is another file", done.out)
         self.assertEqual(contents(hurt), before)
         photo.write_bytes(b"longer" + data)
-        done = run("repair", hurt, "--from", source)
-        self.assertEqual(done.code, 1, done.err)
-        self.assertIn("is not what the dataset was made from", done.err)
+        for also in ([], ["--dry-run"]):
+            done = run("repair", hurt, "--from", source, *also)
+            self.assertEqual(done.code, 1, done.err)
+            self.assertIn("is not what the dataset was made from", done.err)
         self.assertEqual(contents(hurt), before)
 
     def test_damage_that_the_copy_has_too_stays_and_is_said(self):
@@ -376,12 +377,73 @@ class Repair(unittest.TestCase):
         self.repaired(hurt, whole)
         self.assertEqual(contents(hurt / "val"), contents(whole / "val"))
 
+    def test_a_part_of_a_split_is_made_again_from_what_was_divided(self):
+        # class-0 of photos is called as a part: the input has no splits of its own for all that
+        photos = self.folder / "to-divide"
+        shutil.copytree(self.photos, photos)
+        (photos / "class-0").rename(photos / "train")
+        whole, hurt = self.folder / "divided", self.folder / "divided-hurt"
+        shares = ["--split", "train=0.7,val=30%"]
+        rows = self.folder / "left-out.txt"
+        rows.write_text("1\n2\n3\n")
+        lists = ["--split"] + [self.folder / f"{name}.txt" for name in ("train", "val")]
+        lists[1].write_text("0\n1\n2\n")
+        lists[2].write_text("5\n9\n")
+        for split, words in (
+            (shares + ["--seed", 3], ()),
+            (shares, ("--shuffle", "--seed", 9)),
+            (shares + ["--exclude", rows], ()),
+            (["--split", f"train={lists[1]},val={lists[2]}"], ()),
+        ):
+            with self.subTest(split):
+                shutil.rmtree(whole, ignore_errors=True)
+                shutil.rmtree(hurt, ignore_errors=True)
+                done = run("convert", photos, whole, "--to", "record", "--shard-samples", 2, *split, *words)
+                self.assertIn(done.code, (0, 4), done.err)
+                shutil.copytree(whole, hurt)
+                for name in ("train", "val"):
+                    (hurt / name / "shard-000000.tfrecord").unlink()
+                (hurt / "train").rename(self.folder / "moved")
+                self.repaired(self.folder / "moved", photos, *split)
+                (self.folder / "moved").rename(hurt / "train")
+                self.assertEqual(self.repaired(hurt, photos, *split), {"val/shard-000000.tfrecord": "made_again"})
+                for name in ("train", "val"):
+                    self.same(hurt / name, whole / name)
+        (hurt / "val/shard-000000.tfrecord").unlink()
+        before = contents(hurt / "val")
+        for words, message in (
+            ([], "pass the --split (with its --seed), --select"),
+            (["--seed", 3], "--seed has no effect without --split"),
+            ([*shares, "--seed", 4], "holds other samples than each part of --split has"),
+            (["--split", "train=0.5,val=0.5"], "holds other samples than each part of --split has"),
+        ):
+            done = run("repair", hurt, "--from", photos, *words)
+            self.assertIn(done.code, (1, 2), done.err)
+            self.assertIn(message, done.err)
+            self.assertEqual(contents(hurt / "val"), before)
+        self.assertEqual(self.repaired(hurt, whole, *shares), {"val/shard-000000.tfrecord": "copied"})
+
+    def test_arrays_that_were_divided_without_their_labels_are_divided_so_again(self):
+        labels = self.folder / "label.npy"
+        labels.write_bytes(shale_tool.npy("<i8", (1000,), b"".join((number % 7).to_bytes(8, "little") for number in range(1000))))
+        words = [f"x={self.array}", f"label={labels}"]
+        split = ["--split", "a=0.5,b=0.5"]
+        for fields in ((), ("--fields", "x")):
+            whole, hurt = self.folder / f"arrays{len(fields)}", self.folder / f"arrays{len(fields)}-hurt"
+            self.assertEqual(run("convert", *words, whole, "--to", "npy", *split, *fields).code, 0)
+            shutil.copytree(whole, hurt)
+            for name in ("a", "b"):
+                (hurt / name / "shard-000000.x.npy").unlink()
+            self.repaired(hurt, words[0], "--from", words[1], *split)
+            for name in ("a", "b"):
+                self.same(hurt / name, whole / name)
+
     def test_a_merged_dataset_with_two_damages_is_repaired_in_one_run(self):
         for part in (0, 1, 2):
             done = run("convert", self.photos, self.folder / "odd", "--to", "record", "--part", f"{part}/3")
             self.assertIn(done.code, (0, 4), done.err)
         whole, hurt = self.folder / "merged", self.folder / "merged-hurt"
-        self.assertEqual(run("merge", self.folder / "odd", whole).code, 0)
+        self.assertEqual(run("merge", self.folder / "odd", whole).code, 4)
         shutil.copytree(whole, hurt)
         (hurt / "skipped.csv").unlink()
         data = hurt / "shard-000001.tfrecord"
@@ -396,6 +458,12 @@ class Repair(unittest.TestCase):
         self.assertEqual(done.code, 1, done.err)
         self.assertIn("is not what the dataset was made from", done.err)
         self.assertNotIn("--classes-from", done.err)
+        other = self.folder / "other-classes"
+        shutil.copytree(self.photos, other)
+        (other / "class-0").rename(other / "dogs is not cats")
+        done = run("repair", hurt, "--from", other)
+        self.assertEqual(done.code, 1, done.err)
+        self.assertIn("is not what the dataset was made from: the dataset lacks its class 'dogs is not cats'", done.err)
 
     def test_what_cannot_be_repaired_is_refused_by_name(self):
         whole, hurt = self.made("set", self.photos, "--to", "record", "--shard-samples", 9)

@@ -4,6 +4,7 @@ The steps are the calls that change what is on disk (tests/support/steps.c). RES
 all steps; tests/soak.sh makes at least 100 per format.
 """
 
+import json
 import os
 import random
 import shutil
@@ -19,20 +20,45 @@ ROWS = 900
 
 
 def make_inputs(folder):
-    """photos: 60, some odd, bad, or no images. flat: with labels. x: rows. f: the same in Fortran order. set: photos as a dataset. foreign: a file. frames: of videos."""
+    """photos: 60, some odd, bad, or no images. flat: with labels. x: rows. f: the same in Fortran order. set: photos as a dataset. torn, torn-rows: datasets that are damaged. foreign: a file. frames: of videos.
+    varied: with boxes, words, objects and numbers, which some of them lack."""
     photos = make_photos(folder / "photos", 60, sides=(20, 60))
-    for name, content in (("class-0/00003.png", b""), ("class-1/00022.png", b"nothing"), ("class-2/c.jpg", CMYK_JPEG), ("class-2/notes.txt", b"x")):
+    for name, content in (
+        ("class-0/00003.png", b""),
+        ("class-1/00022.png", b"nothing"),
+        ("class-2/c.jpg", CMYK_JPEG),
+        ("class-2/notes.txt", b"x"),
+    ):
         write(photos / name, content)
     make_photos(folder / "flat", 30, sides=(20, 60))
     names = sorted(str(path.relative_to(folder / "flat")) for path in (folder / "flat").rglob("*.png"))
     write(folder / "labels.csv", "".join(f"{name},{number % 7}\n" for number, name in enumerate(names)).encode())
     make_frames(folder / "frames", 20, sides=(10, 50))
     write(folder / "frames/class-1/video-4/3.png", b"nothing")
+    make_photos(folder / "varied", 30, sides=(20, 60))
+    rows = [
+        {
+            "file_name": str(path.relative_to(folder / "varied")),
+            "boxes": [[number, 1.5, 2, k] for k in range(number % 3)],
+            "words": ["word"] * (number % 4),
+            "meta": {"number": [number]},
+            **({"score": number / 2, "caption": f"no {number}"} if number % 3 else {}),
+        }
+        for number, path in enumerate(sorted((folder / "varied").rglob("*.png")))
+    ]
+    write(folder / "varied/metadata.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
     noise = random.Random(7).randbytes(ROWS * 4 * 50)
     write(folder / "x.npy", npy("<f4", (ROWS, 50), noise))
     write(folder / "f.npy", npy("<f4", (ROWS, 50), noise, fortran_order=True))
     run("convert", photos, folder / "set", "--to", "record", "--shard-samples", 25, "--max-errors", "50%")
     run("convert", photos, folder / "foreign.lmdb", "--max-errors", "50%")
+    for name, words in (("torn", [folder / "set"]), ("torn-rows", [f"x={folder / 'x.npy'}"])):
+        run("convert", *words, folder / name, "--to", "record" if name == "torn" else "npy", "--shard-samples", 25 if name == "torn" else 300)
+        for number in (0, 1):
+            shard = folder / name / f"shard-00000{number}{'.tfrecord' if name == 'torn' else '.x.npy'}"
+            content = bytearray(shard.read_bytes())
+            content[len(content) // 2] ^= 1
+            shard.write_bytes(content[:-9])
 
 
 class ResumedRuns(FaultCase):
@@ -56,11 +82,17 @@ class ResumedRuns(FaultCase):
             yield [i / "photos", "--max-errors", "50%"], 7
             yield [i / "photos", "--shuffle", "--seed", 3, "--on-error", "keep", "--max-errors", "50%"], 7
             yield [i / "flat", "--labels", i / "labels.csv", "--shuffle"], 4
+            yield [i / "varied"], 4
             yield [i / "set"], 7
+            if container == "record":
+                yield [i / "torn", "--on-error", "skip", "--max-errors", "50%"], 7
             yield [i / "foreign.lmdb"], 7
             yield [i / "frames", "--group", "frames", "--shuffle", "--max-errors", "50%"], 3
         yield [i / "x.npy", f"y={i / 'f.npy'}"], 100
         yield [i / "x.npy", f"y={i / 'f.npy'}", "--shuffle"], 100
+        if container == "npy":
+            for words in ([], ["--shuffle"]):
+                yield [i / "torn-rows", "--on-error", "skip", "--max-errors", "99%", *words], 40
 
     def command(self, container, words, samples, out, jobs=2, memory="64MiB"):
         inputs = [word for word in words if not str(word).startswith("-")]
@@ -95,7 +127,9 @@ class ResumedRuns(FaultCase):
                 self.check_unfinished(self.out, self.reference)
             for _ in range(self.dice.randrange(2)):  # the continuation is killed, too
                 self.steps.killed(command, self.dice.randrange(1, len(steps)))
-            other = self.command(container, words, samples, self.out, jobs=self.dice.choice((1, 3)), memory=self.dice.choice(("16MiB", "256MiB")))
+            other = self.command(
+                container, words, samples, self.out, jobs=self.dice.choice((1, 3)), memory=self.dice.choice(("16MiB", "256MiB"))
+            )
             done = self.finished(other)
             self.assertEqual(self.differing(), [], f"killed at {steps[number - 1]}\n{done.err}")
 

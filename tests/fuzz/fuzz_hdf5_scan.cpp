@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "formats/hdf5/hdf5_foreign.hpp"
+#include "formats/hdf5/foreign/hdf5_foreign.hpp"
 
 // What libFuzzer has the sanitizers call when the process dies.
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
@@ -48,7 +48,7 @@ void scan_as(const shale::Survey& survey, const std::vector<shale::InputFile>& f
 void read_as_foreign(const std::vector<shale::InputFile>& files) {
   shale::Survey survey;
   try {
-    survey = shale::survey_hdf5_file(files[0], std::nullopt);
+    survey = shale::survey_hdf5_file(files[0], {});
   } catch (const shale::Error& error) {
     need(is_in_bytes(error));
     // The scan says it too, as a finding.

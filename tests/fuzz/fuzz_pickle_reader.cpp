@@ -3,6 +3,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/wire/pickle_reader.hpp"
+#include "shale/wire/pickled_array.hpp"
 
 namespace {
 
@@ -47,9 +48,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return bytes.subspan(offset, length);
   };
   constexpr shale::PickleLimits kLimits{.values = 4096, .depth = 16, .text_bytes = 4096};
+  for (const bool takes_objects : {false, true}) {
+    shale::PickleLimits limits = kLimits;
+    limits.takes_objects = takes_objects;
+    try {
+      const shale::Pickle pickle = shale::read_pickle(view, 0, size, "fuzz", kGlobals, limits);
+      if (walk(pickle.root(), size) > limits.values) __builtin_trap();
+    } catch (const shale::Error& error) {
+      if (error.code() == shale::Code::io || error.code() == shale::Code::bug) __builtin_trap();
+    }
+  }
   try {
-    const shale::Pickle pickle = shale::read_pickle(view, 0, size, "fuzz", kGlobals, kLimits);
-    if (walk(pickle.root(), size) > kLimits.values) __builtin_trap();
+    const shale::Pickle pickle =
+        shale::read_pickle(view, 0, size, "fuzz", shale::pickled_array_globals(), kLimits);
+    const auto array = shale::PickledArrays(view, 0, "fuzz").array_of(pickle.root());
+    if (array && (array->offset > size || array->length > size - array->offset)) __builtin_trap();
   } catch (const shale::Error& error) {
     if (error.code() == shale::Code::io || error.code() == shale::Code::bug) __builtin_trap();
   }

@@ -10,6 +10,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/numbers/bins.hpp"
 #include "shale/numbers/number_facts.hpp"

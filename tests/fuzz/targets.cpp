@@ -21,6 +21,7 @@ int fuzz_journal(const std::uint8_t*, std::size_t);
 int fuzz_image_view(const std::uint8_t*, std::size_t);
 int fuzz_image_work(const std::uint8_t*, std::size_t);
 int fuzz_jpeg_rgb(const std::uint8_t*, std::size_t);
+int fuzz_key_pattern(const std::uint8_t*, std::size_t);
 int fuzz_list_elements(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_cursor(const std::uint8_t*, std::size_t);
 int fuzz_lmdb_layout(const std::uint8_t*, std::size_t);
@@ -61,6 +62,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_image_view", fuzz_image_view},
     {"fuzz_image_work", fuzz_image_work},
     {"fuzz_jpeg_rgb", fuzz_jpeg_rgb},
+    {"fuzz_key_pattern", fuzz_key_pattern},
     {"fuzz_list_elements", fuzz_list_elements},
     {"fuzz_lmdb_cursor", fuzz_lmdb_cursor},
     {"fuzz_lmdb_layout", fuzz_lmdb_layout},

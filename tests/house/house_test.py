@@ -159,6 +159,17 @@ class HouseRules(unittest.TestCase):
             f"a format includes lib/shale/{{{','.join(FORMAT_MAY_INCLUDE)}}} and its own folder; formats/table.hpp includes the rows",
         )
 
+    def test_what_reads_foreign_files_is_included_by_the_row_alone(self):
+        def offences():
+            for path in cpp("formats"):
+                name = relative(path)
+                for line, _, target in cpp_text.includes(read(path)):
+                    is_inside = path.parent.name == "foreign" or name.endswith("_format.cpp")
+                    if re.match(r"formats/\w+/foreign/", target) and not is_inside:
+                        yield f'{name}:{line}: includes "{target}"'
+
+        self.none_of(offences(), "formats/<name>/foreign stands on the format, not the other way round")
+
     def test_tools_and_python_never_include_formats(self):
         def offences():
             for path in cpp("tools", "python"):
@@ -210,6 +221,7 @@ class HouseRules(unittest.TestCase):
         exceptions = {
             "formats/hdf5/hdf5_library.hpp",  # handles and the lock
             "lib/shale/report/report_json.hpp",  # the facts of a report, which are JSON
+            "lib/shale/manifest/untrusted_json.hpp",  # members of a manifest, which is JSON
             "lib/shale/image/jpeg_decompressor.hpp",  # the guard around libjpeg's errors
             "lib/shale/image/png_reader.hpp",  # the same around libpng's
         }

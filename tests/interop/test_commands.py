@@ -99,6 +99,27 @@ def test_arguments_are_the_rows_of_the_table_of_options(function):
         assert default in (False if value == "" else None, inspect.Parameter.empty, DEFAULTS.get(argument)), argument
 
 
+# What the C++ interface (docs/cpp.md) calls otherwise, and what it does not have: there is no plan, and who calls chooses a depth.
+MEMBERS = {
+    **dict.fromkeys(("jobs", "memory"), "resources"),
+    **dict.fromkeys(("quick", "full", "deep"), "depth"),
+    **dict(index_dir="index_folder", strict="is_strict", to="format", shard_size="shard_bytes", parts="part"),
+}
+NOT_IN_CPP = {"dry_run"}
+
+
+@pytest.mark.parametrize("command", ["convert", "verify"])
+def test_members_of_the_public_structs_are_the_rows_of_the_table_of_options(command):
+    """`classes` and `keys` were missing."""
+    headers = {name: (pathlib.Path(__file__).parents[2] / "lib/shale" / f"{name}.hpp").read_text() for name in (command, "output")}
+    struct = re.search(rf"struct {command.title()}Options {{\n(.*?)\n}};", headers[command], re.DOTALL)[1]
+    destination = re.search(r"struct Destination {\n(.*?)\n};", headers["output"], re.DOTALL)[1]
+    code = re.sub(r"//.*", "", struct + (destination if command == "convert" else ""))
+    members = set(re.findall(r"(\w+)(?: = [^;,]*)?(?=[;,])", re.sub(r"<[^;]*?>+|{[^}]*}", "", code)))
+    asked = {MEMBERS.get(argument, argument) for _, argument, _ in _shale.options(command)} - NOT_IN_CPP
+    assert members == asked | ({"inputs", "path"} if command == "convert" else {"dataset"}) | ({"to"} if command == "convert" else set())
+
+
 def test_a_call_is_a_command_line(tmp_path):
     """Bytes of paths, commas and equals signs in names, values that begin with a dash: the program gets what was passed."""
     arguments = {"to": "npy", "fields": ["a,b", "c\\"], "labels": b"-l\xff=x", "shuffle": True, "resize": {"i": "fit=1x1", "m": "fit=2x2"}, "max_errors": 7}
@@ -111,6 +132,9 @@ def test_a_call_is_a_command_line(tmp_path):
     np.save(odd, np.arange(3))
     result = shale.convert(tmp_path / "x.npz", tmp_path / "set", "npy", fields=["c\\", "a,b"])
     assert [each.name for each in result.fields] == ["c\\", "a,b"]
+    named = {"drop": ["d"], "rename": {"a,b": "c:d", "c\\": "x"}}
+    assert words_of("convert", [b"in", b"out"], named)[1:3] == [b"--drop=d", b"--rename=a\\,b:c\\:d,c\\\\:x"]
+    assert [each.name for each in shale.convert(tmp_path / "x.npz", tmp_path / "named", "npy", **named).fields] == ["c:d", "x"]
     drawn = shale.resample(tmp_path / "x.npz", tmp_path / "d.npy", fields="d", also={odd: tmp_path / "also=.npy"})
     assert drawn.arrays[1].path == str(tmp_path / "also=.npy") and sorted(np.load(tmp_path / "also=.npy")) == [0, 1, 2]
     with pytest.raises(errors.MismatchError) as caught:

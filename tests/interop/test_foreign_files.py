@@ -248,26 +248,67 @@ def test_lists_and_what_records_lack(shale, tmp_path):
     shale("verify", path, "--deep")
     assert run_shale("cat", path, "7", "--field", "frames").stdout == b"777"
     assert run_shale("cat", path, "8", "--field", "frames").stdout == b""
-    assert b"field 'caption' is missing" in run_shale("cat", path, "8", "--field", "caption", code=1).stderr
+    assert b"lacks field 'caption'" in run_shale("cat", path, "8", "--field", "caption", code=1).stderr
     assert json.loads(shale("cat", path, "8", "--json"))["fields"]["box"] == {"kind": "tensor", "missing": True}
-    refused = run_shale("convert", path, tmp_path / "out", "--to", "lmdb", code=1)
-    assert b"is absent in this sample" in refused.stderr
+    run_shale("convert", path, tmp_path / "out", "--to", "lmdb")
+    assert run_shale("cat", tmp_path / "out", "7", "--field", "sizes").stdout == np.array([7, 7], "<i8").tobytes()
+    assert run_shale("cat", tmp_path / "out", "7", "--field", "box").stdout == np.array([7, 7.5], "<f4").tobytes()
+    fields = json.loads(shale("cat", tmp_path / "out", "8", "--json"))["fields"]
+    assert [name for name, value in fields.items() if value.get("missing")] == ["box", "caption"]
+    run_shale("verify", tmp_path / "out", "--against", path)
+
+
+def test_boxes_and_labels_of_every_length(shale, tmp_path):
+    """An object detection set: floats are located in place, integers unpacked, with an index beside the file or without."""
+    writer = foreign_files.TFRecordWriter(str(tmp_path / "boxes.tfrecord"))
+    for row in range(4):
+        objects = list(range(-1, row))
+        more = {"crowd": (row, "int")} if row % 2 else {}
+        writer.write({"image": (b"%d" % row, "byte"), "xmin": ([one + 0.5 for one in objects], "float"), "label": (objects, "int"), **more})
+    writer.close()
+    path = tmp_path / "boxes.tfrecord"
+    types = {"crowd": ("integer", True), "image": ("text", None), "label": ("tensor", None), "xmin": ("tensor", None)}
+    for number, form in enumerate(("record", "lmdb", "record")):
+        out = tmp_path / f"out{number}"
+        assert "left out" not in shale("convert", path, out, "--to", form)
+        manifest = manifest_of(out)
+        assert {field["name"]: (field["kind"], field.get("optional")) for field in manifest["schema"]} == types
+        assert manifest["requires"] == ["ragged", "optional"]
+        for row in range(4):
+            objects = np.arange(-1, row)
+            assert run_shale("cat", out, str(row), "--field", "label").stdout == objects.astype("<i8").tobytes()
+            assert run_shale("cat", out, str(row), "--field", "xmin").stdout == (objects + 0.5).astype("<f4").tobytes()
+        assert "the same samples" in shale("verify", out, "--against", path)
+        shale("verify", out, "--deep")
+        told = run_shale("index", path).stdout
+        assert b"feature 'label' is left out" in told
+    assert manifest_of(tmp_path / "out0")["digest"] == manifest_of(tmp_path / "out1")["digest"] == manifest_of(tmp_path / "out2")["digest"]
+
+    # What is in place is not unpacked for those who want nothing else.
+    assert "unpacking" not in run_shale("convert", path, tmp_path / "named", "--to", "record", "--fields", "image,xmin").stderr.decode()
+    assert "unpacking" in run_shale("convert", path, tmp_path / "labels", "--to", "record", "--fields", "label").stderr.decode()
+
+    # A changed record is found, whatever the lists are.
+    data = bytearray(path.read_bytes())
+    data[data.index(b"crowd") - 12] ^= 1
+    path.write_bytes(data)
+    beside(path, ".dataset.json").unlink()
+    assert b"checksum mismatch" in run_shale("convert", path, tmp_path / "damaged", "--to", "record", code=3).stderr
 
 
 def test_what_no_field_takes_is_said(shale, tmp_path):
-    """Boxes and labels of an object detection set, as many as there are objects: exit 4, listed, and not "the same samples"."""
+    """Features of another type in some records: exit 4, listed, and not "the same samples"."""
     writer = foreign_files.TFRecordWriter(str(tmp_path / "boxes.tfrecord"))
     for row in range(3):
-        objects = list(range(row + 1))
-        writer.write({"image": (b"%d" % row, "byte"), "xmin": ([float(one) for one in objects], "float"), "label": (objects, "int")})
+        writer.write({"image": (b"%d" % row, "byte"), "label": (row, "int") if row else (0.5, "float"), "xmin": (b"%d" % row, "byte") if row else (0.5, "float")})
     writer.close()
     path, out = tmp_path / "boxes.tfrecord", tmp_path / "out"
-    lost = [{"kind": "feature", "name": name, "reason": "varying_length", "samples": 3} for name in ("label", "xmin")]
+    lost = [{"kind": "feature", "name": name, "reason": "mixed_types", "samples": 3} for name in ("label", "xmin")]
 
     plan = json.loads(shale("convert", path, out, "--to", "record", "--dry-run", "--json"))
     assert plan["left_out"] == lost
     told = run_shale("convert", path, out, "--to", "record", code=4)
-    assert b"left out: feature 'label' (varying_length), feature 'xmin' (varying_length)" in told.stdout
+    assert b"left out: feature 'label' (mixed_types), feature 'xmin' (mixed_types)" in told.stdout
     run_shale("convert", path, out, "--to", "record")  # already complete: it was said
     assert json.loads(shale("info", out, "--json"))["left_out"] == lost == manifest_of(out)["left_out"]
     assert b"left out" in run_shale("info", out).stdout
@@ -279,7 +320,7 @@ def test_what_no_field_takes_is_said(shale, tmp_path):
     assert manifest_of(tmp_path / "copy")["left_out"] == lost
     for part in range(2):
         run_shale("convert", path, tmp_path / f"part{part}", "--to", "record", "--part", f"{part}/2", code=(0, 4))
-    shale("merge", tmp_path / "part0", tmp_path / "part1", tmp_path / "merged")
+    run_shale("merge", tmp_path / "part0", tmp_path / "part1", tmp_path / "merged", code=4)
     assert manifest_of(tmp_path / "merged")["left_out"] == lost
     shale("index", path)
     run_shale("convert", path, tmp_path / "again", "--to", "record", code=4)
@@ -302,11 +343,13 @@ def test_a_sequence_example_is_one_field(shale, tmp_path):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress], ids=["gzip", "zlib"])
-def test_compressed_records_are_refused_by_name(pack, tmp_path):
+def test_compressed_records_are_converted_and_refused_by_name_elsewhere(pack, tmp_path):
     plain = foreign_files.record_of_tfrecord(tmp_path).file
     packed = tmp_path / "packed"
     packed.write_bytes(pack(plain.read_bytes()))
-    for words in (["index", packed], ["info", packed], ["verify", packed], ["convert", packed, tmp_path / "out", "--to", "lmdb"]):
+    run_shale("convert", packed, tmp_path / "out", "--to", "lmdb")
+    run_shale("verify", tmp_path / "out", "--against", plain)
+    for words in (["index", packed], ["info", packed], ["verify", packed]):
         assert b"is a TFRecord file compressed with " + pack.__module__.encode() in run_shale(*words, code=1).stderr
 
 

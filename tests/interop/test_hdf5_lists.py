@@ -56,7 +56,7 @@ def test_a_list_is_the_rows_of_its_files(folder):
     assert len(expected) == 18
     info = shale.info(folder / "train.txt")
     assert (info.samples, info.shards, info.layout, info.format) == (18, 4, "caffe-h5", "hdf5")
-    assert b"a list of hdf5 files" in run_shale("info", folder / "train.txt").stdout
+    assert b"a set of 4 hdf5 files" in run_shale("info", folder / "train.txt").stdout
     with Dataset(folder / "train.txt") as dataset:
         check_rows((dataset[row] for row in range(18)), expected)
         check_rows([dataset[row] for row in (17, 0, 5, 6)], [expected[row] for row in (17, 0, 5, 6)])
@@ -130,9 +130,9 @@ def test_names_are_relative_to_the_list_or_else_to_the_current_directory(folder,
 
 
 OTHERS = {
-    "dtype": (dict(dtype="f8"), b"has data float64 (3, 2, 2), but 'a.h5', the first file of the list, has data float32 (3, 2, 2)"),
+    "dtype": (dict(dtype="f8"), b"has data float64 (3, 2, 2), but 'a.h5', the first file of the set, has data float32 (3, 2, 2)"),
     "shape": (dict(shape=(4, 3, 2, 5)), b"has data float32 (3, 2, 5), but"),
-    "no label": (dict(names=("data",)), b"has no more fields, but 'a.h5', the first file of the list, has label"),
+    "no label": (dict(names=("data",)), b"has no more fields, but 'a.h5', the first file of the set, has label"),
     "more": (dict(names=("data", "label", "weight")), b"has weight"),
     "no rows": (dict(shape=(0, 3, 2, 2)), b"has no samples"),
 }

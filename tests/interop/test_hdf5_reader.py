@@ -1,6 +1,7 @@
 """Plain h5py opens an hdf5 shard and reads every sample byte-equal, in workers that opened it before and after the fork."""
 
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -289,3 +290,164 @@ def test_big_endian_and_keyed_columns_of_an_h5py_file_keep_their_dtype(shale, tm
         assert np.array_equal(file["label"][:], labels) and np.array_equal(file["score"][:], scores)
         assert np.array_equal(file["is_odd"][:], labels % 2 == 1)
         assert file["key"][:].tobytes() == b"k0k1k2k3k4k5k6"
+
+
+# Values that differ in shape, or that some samples lack.
+
+VARIED = Path(__file__).parents[2] / "formats/hdf5/golden/rows/varied.h5"
+BOXES = [[[1, 2], [3, 4]], np.zeros((0, 2)), [[5, 6]]]
+
+
+def test_h5py_reads_what_differs_in_shape_or_is_absent():
+    """The file is the one that format_tests writes, byte for byte."""
+    with h5py.File(VARIED) as file:
+        pieces = {name: [file[name][begin:end] for begin, end in zip(offsets, offsets[1:])]
+                  for name in ("boxes", "tokens", "note", "captions") for offsets in [file[name + "_offset"][:]]}
+        boxes = [values.reshape(shape) for values, shape in zip(pieces["boxes"], file["boxes_shape"][:])]
+        assert all(np.array_equal(found, expected) for found, expected in zip(boxes, BOXES, strict=True))
+        assert [values.tolist() for values in pieces["tokens"]] == [[7, 8, 9], [], [7, 8]]
+        assert {file[name].dtype.str for name in ("boxes", "tokens")} == {"<f4", "<u2"}
+        for name, values in {"label": [3, 0, 0], "depth": [[10, 11], [0, 0], [10, 11]]}.items():
+            assert file[name][:].tolist() == values
+            assert file[name + "_present"].dtype == bool and file[name + "_present"][:].tolist() == [True, False, True]
+        notes = [text.tobytes() if there else None for text, there in zip(pieces["note"], file["note_present"])]
+        assert notes == [b"a note", None, b""]
+        texts, first = [text.tobytes().decode() for text in pieces["captions"]], file["captions_first"][:]
+        assert [texts[begin:end] for begin, end in zip(first, first[1:])] == [["one", "two"], [], ["hé"]]
+
+
+@pytest.mark.parametrize("block", blocks_of(DOCUMENT, "h5py-varied"))
+def test_the_lines_in_the_document_read_varied_values(block, tmp_path):
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set/shard-000000.h5").write_bytes(VARIED.read_bytes())
+    for sample in range(3):
+        folder = tmp_path / str(sample)
+        folder.mkdir()
+        check = f"assert boxes.tolist() == {np.asarray(BOXES[sample]).tolist()} and note == {['a note', None, ''][sample]!r}"
+        bytes_left_by(block.replace(", 2\n", f", {sample}\n", 1) + check + "\n", tmp_path / "set", folder)
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">i2", ">u8"])
+def test_sequences_of_big_endian_numbers_are_turned_by_convert(dtype, tmp_path):
+    rows = [np.arange(row * 300 % 7, dtype=dtype) for row in range(9)]
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        values = file.create_dataset("x", (len(rows),), dtype=h5py.vlen_dtype(dtype))
+        for number, row in enumerate(rows):
+            values[number] = row
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record")
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "in.h5")
+    dataset = pytest.importorskip("shale").Dataset(tmp_path / "out")
+    assert dataset.types == {"x": f"{np.dtype(dtype).name} (?)"}
+    assert [sample["x"].tolist() for sample in dataset] == [row.tolist() for row in rows]
+
+
+# What stands beside the arrays that are wanted.
+
+
+NOT_HELD = {
+    "a table": lambda file: file.create_dataset("other", data=np.zeros(6, [("time", "f8"), ("class", "i4")])),
+    "sequences of rows": lambda file: file.create_dataset("other", (6,), dtype=h5py.vlen_dtype(np.dtype([("time", "f8"), ("class", "i4")]))),
+    "references": lambda file: file.create_dataset("other", (6,), dtype=h5py.ref_dtype),
+}
+OF_OTHER_ROWS = {
+    "names": lambda file: file.create_dataset("other", data=np.array([b"a", b"b"])),
+    "no rows yet": lambda file: file.create_dataset("other", (0, 3), "f4", maxshape=(None, 3)),
+    "references of other rows": lambda file: (file.create_dataset("refs", (1, 3), dtype=h5py.ref_dtype), file.create_dataset("other", data=np.zeros((4, 6)))),
+    "a virtual dataset": lambda file: file.create_virtual_dataset("other", virtual_layout_of("missing.h5")),
+}
+POINTS = np.arange(24, dtype="f4").reshape(6, 4)
+
+
+def virtual_layout_of(name):
+    layout = h5py.VirtualLayout(shape=(6, 2), dtype="f4")
+    layout[:] = h5py.VirtualSource(name, "x", shape=(6, 2))
+    return layout
+
+
+@pytest.fixture(params=[{}, {"chunks": (2, 2), "compression": "gzip"}], ids=["in place", "packed"])
+def points(request, tmp_path):
+    """Makes in.h5 with x and y, and what else is wanted."""
+
+    def make(change):
+        with h5py.File(tmp_path / "in.h5", "w") as file:
+            file.create_dataset("x", data=POINTS, **request.param)
+            file["y"] = np.arange(6)
+            change(file)
+        return tmp_path / "in.h5"
+
+    return make
+
+
+def assert_points(out):
+    assert sorted(one.name for one in out.glob("*.npy") if ".blocks" not in one.name) == ["shard-000000.x.npy", "shard-000000.y.npy"]
+    assert np.array_equal(np.load(out / "shard-000000.x.npy"), POINTS)
+    assert np.array_equal(np.load(out / "shard-000000.y.npy"), np.arange(6))
+
+
+@pytest.mark.parametrize("name", NOT_HELD)
+def test_what_no_field_can_hold_is_left_out_and_named(name, points, tmp_path):
+    source = points(NOT_HELD[name])
+    told = run_shale("convert", source, tmp_path / "all", "--to", "npy", code=4)
+    assert b"dataset 'other'" in told.stdout + told.stderr
+    assert manifest_of(tmp_path / "all")["left_out"] == [{"kind": "dataset", "name": "other", "reason": "type_not_held", "samples": None}]
+    assert_points(tmp_path / "all")
+    run_shale("convert", source, tmp_path / "xy", "--to", "npy", "--fields", "x,y")
+    assert "left_out" not in manifest_of(tmp_path / "xy")
+    assert_points(tmp_path / "xy")
+    told = run_shale("convert", source, tmp_path / "other", "--to", "npy", "--fields", "other", code=2)
+    assert b"left out of its fields (type_not_held)" in told.stderr
+
+
+@pytest.mark.parametrize("name", OF_OTHER_ROWS)
+def test_fields_that_are_named_do_not_depend_on_the_others(name, points, tmp_path):
+    source = points(OF_OTHER_ROWS[name])
+    run_shale("convert", source, tmp_path / "all", "--to", "npy", code=1)
+    run_shale("convert", source, tmp_path / "xy", "--to", "npy", "--fields", "x,y")
+    assert_points(tmp_path / "xy")
+    again = run_shale("convert", source, tmp_path / "xy", "--to", "npy", "--fields", "x,y")
+    assert b"already complete" in again.stdout + again.stderr
+    told = run_shale("verify", tmp_path / "xy", "--against", source)
+    assert b"the source holds the same samples; besides, the source has " in told.stdout and b"dataset 'other' (not_asked_for)" in told.stdout
+
+
+def test_the_missing_source_of_a_virtual_dataset_is_named(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_virtual_dataset("x", virtual_layout_of("missing.h5"))
+    for words in (["info"], ["index"], ["convert", "out", "--to", "npy"]):
+        told = run_shale(words[0], "in.h5", *words[1:], code=1, cwd=tmp_path)
+        assert b"the file 'missing.h5' that it needs is missing" in told.stderr and b"h5repack" not in told.stderr
+    with h5py.File(tmp_path / "missing.h5", "w") as file:
+        file["x"] = np.ones((6, 2), "f4")
+    assert b"h5repack" in run_shale("info", tmp_path / "in.h5", code=1).stderr
+
+
+@pytest.mark.parametrize("packing", [{}, {"chunks": (2, 4)}, {"chunks": (2, 2), "compression": "gzip"}])
+def test_big_endian_arrays_are_turned(packing, tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_dataset("x", data=POINTS.astype(">f4"), **packing)
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "npy")
+    assert_same_bytes(np.load(tmp_path / "out" / "shard-000000.x.npy"), POINTS, "x")
+
+
+def test_the_names_of_an_enumeration_are_the_classes_of_its_labels(points, tmp_path):
+    kinds = h5py.enum_dtype({"dog": 1, "cat": 0, "bird": 2}, basetype="i2")
+
+    def change(file):
+        file.create_dataset("label", data=np.arange(6) % 3, dtype=kinds)
+        file["label"].attrs["source"], file.attrs["title"], file.attrs["CLASS"] = "web", "pets", "GROUP"
+
+    told = run_shale("convert", points(change), tmp_path / "out", "--to", "hdf5")
+    assert manifest_of(tmp_path / "out")["classes"] == ["cat", "dog", "bird"]
+    assert b"attributes are not read: 'title' of the file, 'source' of 'label'" in told.stderr
+
+
+def test_other_names_of_numbers_are_left_out(points, tmp_path):
+    def change(file):
+        file.create_dataset("label", data=np.full(6, 7), dtype=h5py.enum_dtype({"seven": 7}, basetype="i2"))
+        file.create_dataset("color", data=np.arange(6) % 2, dtype=h5py.enum_dtype({"red": 0, "blue": 1}, basetype="u1"))
+        file["is_odd"] = np.arange(6) % 2 == 1
+
+    run_shale("convert", points(change), tmp_path / "out", "--to", "hdf5", code=4)
+    manifest = manifest_of(tmp_path / "out")
+    assert manifest["classes"] == []
+    assert [(one["kind"], one["name"], one["reason"]) for one in manifest["left_out"]] == [("names", "color", "not_class_names"), ("names", "label", "not_class_names")]

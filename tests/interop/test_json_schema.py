@@ -156,7 +156,7 @@ def test_parts_merge_and_repair(photos, tmp_path):
     part(1)
     assert printed("parts", "parts", tmp_path / "parts")["complete"]
     merged = tmp_path / "merged"
-    assert printed("merge", "merge", tmp_path / "parts", merged)["linked_files"] > 0
+    assert printed("merge", "merge", tmp_path / "parts", merged, code=4)["linked_files"] > 0
     assert printed("merge", "merge", tmp_path / "parts", merged)["was_complete"]
     (merged / "shard-000001.index.npy").unlink()
     (merged / "shard-000000.tfrecord").unlink()

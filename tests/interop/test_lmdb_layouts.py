@@ -79,7 +79,14 @@ def write_caffe_pixels(path):
     return [(f"{number:08}_x", {"image": one, "label": number}) for number, one in enumerate(pixels)]
 
 
-@pytest.mark.parametrize("odd", [datum(bytes(90), 7, (3, 6, 5)), datum(b"", 7, (3, 6, 5)), datum(b"\xff\xd8\xff", 7), b"", b"text"])
+def write_caffe_sizes(path):
+    """convert_imageset without --resize_height."""
+    pixels = [np.full((3, 1 + number % 5, 7 - number % 3), number, np.uint8) for number in range(30)]
+    write_lmdb(path, {b"%08d_x" % number: datum(one.tobytes(), number, one.shape) for number, one in enumerate(pixels)})
+    return [(f"{number:08}_x", {"image": one, "label": number}) for number, one in enumerate(pixels)]
+
+
+@pytest.mark.parametrize("odd", [datum(b"", 7, (3, 6, 5)), datum(b"\xff\xd8\xff", 7), b"", b"text"])
 def test_one_value_that_is_no_datum_of_the_same_kind_is_named(odd, tmp_path):
     entries = {b"%08d_x" % number: datum(bytes(75), number, (3, 5, 5)) for number in range(20)}
     write_lmdb(tmp_path / "x.lmdb", entries | {b"00000012_x": odd})
@@ -165,6 +172,12 @@ def write_components(path):
     return [(key, {f"field{i}": one for i, one in enumerate(value)}) for key, value in zip(keys, values)]
 
 
+def write_ragged(path, write=lambda path, values: write_pickled(path, values, 4, digits="{:08}")):
+    """Boxes and token ids: as many as the sample has."""
+    values = [[np.full((row % 4, 4), row, np.float32), np.arange(row * 7, dtype=np.uint16), row, np.ones((2, row % 3, 5), bool)] for row in range(30)]
+    return [(key, {f"field{i}": one for i, one in enumerate(value)}) for key, value in zip(write(path, values), values)]
+
+
 def of_numpy(value, kind=b""):
     """What msgpack_numpy 0.4.8 makes of arrays and scalars, re-created (its keys are bytes); 0.4.1 and before had no kind."""
     if isinstance(value, np.ndarray):
@@ -213,6 +226,9 @@ LAYOUTS = {
     "lyken-old": write_lyken,
     "caffe": write_caffe,
     "caffe with pixels": write_caffe_pixels,
+    "caffe with pixels of several sizes": write_caffe_sizes,
+    "tensorpack with arrays of several shapes": write_ragged,
+    "tensorpack with msgpack and arrays of several shapes": lambda path: write_ragged(path, write_packed),
 }
 
 
@@ -328,9 +344,44 @@ def test_pickles_of_anything_else_are_plain_and_nothing_runs(tmp_path, words):
 def test_values_without_a_list_of_keys_are_read_by_name(tmp_path):
     rows = [{"image": image(row), "score": row / 2, "box": np.arange(4, dtype=np.float32) + row} for row in range(9)]
     write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: pickle.dumps(row) for number, row in enumerate(rows)})
-    assert "--parse pickle" in run_shale("info", tmp_path / "a.lmdb").stdout.decode()
+    assert "layout   pickle" in run_shale("info", tmp_path / "a.lmdb").stdout.decode()
     with shale.Dataset(tmp_path / "a.lmdb", fields=["key", "image", "score", "box"], parse="pickle") as dataset:
         check_samples(dataset, [(str(number), row) for number, row in enumerate(rows)])
+
+
+@pytest.mark.parametrize("parse", ["pickle", "msgpack"])
+def test_arrays_of_several_shapes_and_entries_that_some_lack(tmp_path, parse):
+    """Molecules: positions of as many atoms as there are, energies that some lack, names that some have as None."""
+    rows = [{"pos": np.full((row % 5, 3), row, np.float32), "natoms": row % 5, "y": row / 3, "name": f"m{row}", "none": None} for row in range(40)]
+    for row in rows[::3]:
+        del row["y"]
+        row["name"] = row["pos"] = None
+    dump = pickle.dumps if parse == "pickle" else lambda row: msgpack.packb(row, default=of_numpy, use_bin_type=True)
+    write_lmdb(tmp_path / "a.lmdb", {b"%03d" % number: dump(row) for number, row in enumerate(rows)})
+    names = ["natoms", "pos", "y", "name"]
+    expected = [(f"{number:03}", {name: row.get(name) for name in names}) for number, row in enumerate(rows)]
+    done = run_shale("index", tmp_path / "a.lmdb", "--crc", "--parse", parse)
+    assert b"'none' is left out: it is None in every value" in done.stdout + done.stderr
+    assert b"digests are correct" in run_shale("verify", "--deep", tmp_path / "a.lmdb").stdout
+    with shale.Dataset(tmp_path / "a.lmdb", fields=["key", *names], parse=parse) as dataset:
+        check_samples(dataset, expected)
+    for format in ("record", "lmdb"):
+        done = run_shale("convert", tmp_path / "a.lmdb", tmp_path / format, "--to", format, "--parse", parse, code=4)
+        assert b"entry 'none' (no_value)" in done.stdout
+        run_shale("verify", tmp_path / format, "--against", tmp_path / "a.lmdb")
+        with shale.Dataset(tmp_path / format, fields=["key", *names]) as dataset:
+            check_samples(dataset, expected)
+
+
+@pytest.mark.parametrize("parse", ["pickle", "msgpack"])
+@pytest.mark.parametrize("value, found", [([1, 2], "field 'x' is a"), (np.zeros((1, 2), np.float64), "float64 (1, 2), but in the values before it a tensor float32"),
+                                          (np.zeros(2, np.float32), "float32 (2,), but in the values before it a tensor float32 (?, 2)")])
+def test_fields_of_another_kind_are_refused_by_name(tmp_path, parse, value, found):
+    rows = [{"x": np.zeros((2, 2), np.float32)}, {"x": np.zeros((3, 2), np.float32)}, {"x": value}]
+    dump = pickle.dumps if parse == "pickle" else lambda row: msgpack.packb(row, default=of_numpy, use_bin_type=True)
+    write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: dump(row) for number, row in enumerate(rows)})
+    said = run_shale("ls", tmp_path / "a.lmdb", "--parse", parse, code=1).stderr.decode()
+    assert "sample '2'" in said and "'x'" in said and found in said
 
 
 def test_dicts_of_python_2_have_their_names(tmp_path):

@@ -4,6 +4,7 @@ import functools
 import logging
 import sys
 
+import numpy as np
 import pytest
 import shale
 import torch
@@ -140,6 +141,30 @@ def test_a_transform_that_returns_nothing_is_named(photos):
     assert sum(odd, []) == [1] * (COUNT // 2)  # who collates himself may leave samples out
 
 
+@pytest.mark.parametrize(
+    "transform, message",
+    [
+        (lambda s: {"a": 1, "b": 2} if s["label"] else {"a": 1}, "the fields a, b, but others of its batch have the fields a:"),
+        (lambda s: {"a": 1} if s["label"] else {"a": 1, "b": 2}, "the fields a, but others of its batch have the fields a, b:"),
+        (lambda s: (1, 2, 3) if s["label"] else (1, 2), "3 values, but others of its batch have 2 values:"),
+        (lambda s: (1, 2) if s["label"] else {"a": 1}, "2 values, but others of its batch have the fields a:"),
+        (lambda s: 1 if s["label"] else (1, 2), "one value, but others of its batch have 2 values:"),
+    ],
+)
+def test_nothing_that_a_sample_has_is_left_out_of_a_batch_in_silence(transform, message, photos):
+    """Fields and values that the first sample of a batch lacks were dropped; those that it alone had were a KeyError without a sample."""
+    with pytest.raises(shale.UsageError, match=f"sample 11 of {photos} has {message}"):
+        next(iter(Loader(photos, 2, indices=[0, COUNT - 1], transform=transform)))
+    assert len(next(iter(Loader(photos, 2, indices=[0, COUNT - 1], transform=transform, collate_fn=list)))) == 2
+    if isinstance(transform({"label": 0}), dict) and isinstance(transform({"label": 1}), dict):
+        assert next(iter(Loader(photos, 2, indices=[0, COUNT - 1], transform=transform, as_tuple=["a"])))[0].tolist() == [1, 1]
+
+
+def test_masks_of_arrays_are_not_lost(photos):
+    masked = np.ma.array([1, 2], mask=[True, False])
+    assert next(iter(Loader(photos, 2, transform=lambda s: {"x": masked})))["x"] == [masked, masked]
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
 def test_stop_iteration_names_the_sample_too(photos):
     for transform in (lambda sample: next(iter(())), v2.Compose([v2.Resize(8), lambda sample: next(iter(()))])):
@@ -210,3 +235,39 @@ def test_bounds_of_numbers_are_said_in_one_way(words, message, photos):
     with pytest.raises(shale.UsageError) as caught:
         Loader(photos, **{"batch_size": 4, **words})
     assert str(caught.value) == message
+
+
+NUMBERS = {
+    "batch_size": lambda given, photos: Loader(photos, given),
+    "num_threads": lambda given, photos: Loader(photos, 4, num_threads=given),
+    "prefetch_factor": lambda given, photos: Loader(photos, 4, prefetch_factor=given),
+    "seed": lambda given, photos: Loader(photos, 4, seed=given),
+    "shuffle_buffer": lambda given, photos: Loader(photos, 4, shuffle="block", shuffle_buffer=given),
+    "rank": lambda given, photos: Loader(photos, 4, rank=given, num_replicas=2),
+    "num_replicas": lambda given, photos: Loader(photos, 4, rank=0, num_replicas=given),
+    "proportions": lambda given, photos: Loader([photos, photos], 4, proportions=[given, 2]),
+    "epoch": lambda given, photos: Loader(photos, 4).set_epoch(given),
+    "samples": lambda given, _: shale.EpochOrder(given),
+    "length": lambda given, _: shale.clip(given),
+    "jobs": lambda given, photos: shale.convert(photos, "out", "lmdb", jobs=given),
+    "max_errors": lambda given, photos: shale.convert(photos, "out", "lmdb", max_errors=given),
+    "quality": lambda given, photos: shale.convert(photos, "out", "lmdb", quality={"image": given}),
+    "shard_samples": lambda given, _: shale.Writer("out", schema={"x": "int"}, shard_samples=given),
+    "parts": lambda given, _: shale.Writer("out", schema={"x": "int"}, parts=(0, given)),
+    "sample": lambda given, photos: shale.report(photos, "out.html", sample=given),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("given", [True, np.True_, torch.tensor(True)], ids=["bool", "numpy", "torch"])
+def test_true_is_not_a_number(name, given, photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(shale.UsageError, match=f"{name} .*(True|tensor)"):
+        NUMBERS[name](given, photos)
+
+
+def test_flags_are_not_numbers(photos):
+    for name in ("drop_last", "pin_memory", "reuse_buffers", "even_batches", "scaled_decoding", "shuffle"):
+        with pytest.raises(shale.UsageError, match=f"{name} is 1, expected"):
+            Loader(photos, 4, **{name: 1})
+    assert Loader(photos, 4, shuffle=np.True_).shuffle == Loader(photos, 4, shuffle=True).shuffle

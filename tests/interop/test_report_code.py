@@ -13,6 +13,8 @@ import torch
 from conftest import run_shale
 from report_facts import facts_of
 from safetensors.torch import save_file
+from test_json_schema import printed
+from test_varied_fields import TYPES, varied
 from tfrecord import example_pb2
 
 READERS = {"record": "tfrecord", "lmdb": "lmdb", "hdf5": "h5py"}
@@ -46,7 +48,7 @@ def run_all(dataset, folder, *words):
 
 @pytest.mark.parametrize("name", READERS)
 def test_the_code_on_the_page_reads_the_first_sample(name, photos, tmp_path):
-    out = tmp_path / "it's \"odd\""
+    out = tmp_path / 'it\'s "odd"'
     run_shale("convert", photos, out, "--to", name)
     first = next(iter(shale.Dataset(out)))
     snippets = {one["title"]: one for one in facts_of(out)["snippets"]}
@@ -77,6 +79,37 @@ def test_the_shell_words_work(photos, tmp_path):
     run_shale("convert", photos, out, "--to", "record")
     (code,) = [one for one in snippets_of(out) if one["language"] == "sh"]
     assert run_shell(code, tmp_path) == next(iter(shale.Dataset(out)))["image"]
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["all there", "most absent"])
+@pytest.mark.parametrize("name", READERS)
+def test_the_page_of_ragged_and_absent_values(name, first, tmp_path):
+    samples = [varied(number) for number in range(first, first + 12)]
+    shale.from_iterable(samples, tmp_path / "out", name, TYPES)
+    printed("report", "report", tmp_path / "out")
+    printed("info", "info", tmp_path / "out")
+    printed("cat", "cat", tmp_path / "out", "1")
+    fields = {field["name"]: field for field in facts_of(tmp_path / "out")["fields"]}
+    for field, facts in fields.items():
+        there = [sample[field] for sample in samples if sample[field] is not None]
+        assert facts["missing"] == 12 - len(there) and ("missing_from" in facts) == (len(there) < 12)
+        if facts["kind"] in ("integer", "real", "tensor"):
+            numbers = np.concatenate([np.ravel(value) for value in there]).astype(float)
+            assert facts["values"] == numbers.size
+            assert (facts["minimum"], facts["maximum"]) == (numbers.min(), numbers.max())
+            assert facts["mean"] == pytest.approx(numbers.mean())
+    assert fields["boxes"]["shape"] == [None, 4] and fields["meta"]["format"] == "json"
+    classes = facts_of(tmp_path / "out")["classes"]["classes"]
+    assert {one["label"]: one["samples"] for one in classes} == {sample["label"]: 1 for sample in samples if sample["label"] is not None}
+    results = run_all(tmp_path / "out", tmp_path)
+    assert ("label" in results["no library but NumPy"]) == (samples[0]["label"] is not None)
+    value = samples[0]["boxes"]
+    for title in ("shale, in Python", "no library but NumPy", *(["h5py"] if name == "hdf5" else [])):
+        np.testing.assert_array_equal(results[title]["value"], value, title)
+    assert results["shale, in a shell"] == value.tobytes()
+    assert run_shale("report", tmp_path / "out", "-o", tmp_path / "page.html").returncode == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "float32 (?, 4)" in page and "json" in page and "list of text" in page and "int64?" in page
 
 
 # ---- files of other tools -------------------------------------------------------------------------------------------
@@ -146,7 +179,10 @@ def test_the_code_for_every_type_of_safetensors(dtype, shape, tmp_path):
         results = run_all(tmp_path / file, tmp_path)
         value = results[title]["value"]
         value = torch.from_numpy(np.asarray(value)) if not isinstance(value, torch.Tensor) else value
-        assert torch.equal(value.view(torch.uint8) if shape else value.reshape(1).view(torch.uint8), values[:1].reshape(value.shape if shape else 1).view(torch.uint8))
+        assert torch.equal(
+            value.view(torch.uint8) if shape else value.reshape(1).view(torch.uint8),
+            values[:1].reshape(value.shape if shape else 1).view(torch.uint8),
+        )
 
 
 # ---- sets without samples -------------------------------------------------------------------------------------------

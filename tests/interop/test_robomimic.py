@@ -157,7 +157,6 @@ REFUSED = {
     "a demo has more": (replace("data/demo_10/obs/extra", np.zeros(4)), b"dataset 'data/demo_10/obs/extra' has no counterpart in 'data/demo_0'"),
     "another type": (replace("data/demo_2/actions", np.zeros((6, 7), "f4")), b"dataset 'data/demo_2/actions' is actions float32 (7,), but that of 'data/demo_0' is actions float64 (7,)"),
     "another shape": (replace("data/demo_2/actions", np.zeros((6, 8))), b"dataset 'data/demo_2/actions' is actions float64 (8,), but"),
-    "big-endian": (replace("data/demo_2/actions", np.zeros((6, 7), ">f8")), b"is big-endian"),
     "two of one name": (lambda file: [file.create_dataset(f"data/demo_{n}/obs_x", data=np.zeros(rows)) and file.create_dataset(f"data/demo_{n}/obs/x", data=np.zeros(rows))
                                       for n, rows in LENGTHS.items()], b"would be the field 'obs_x'"),
     "a field called demo": (lambda file: [file.create_dataset(f"data/demo_{n}/demo", data=np.zeros(rows)) for n, rows in LENGTHS.items()], b"would be the field 'demo'"),
@@ -178,6 +177,15 @@ def test_demos_that_differ_are_refused_by_name(name, tmp_path):
         is_too_large = name == "steps without end" and b"unpacked, but only" in said
         assert told.returncode in (1, 3) and (message in said or is_too_large), (words, told)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["demo.hdf5"]
+
+
+def test_big_endian_steps_are_turned(tmp_path):
+    actions = np.arange(42, dtype=">f8").reshape(6, 7)
+    write_demos(tmp_path / "demo.hdf5", change=replace("data/demo_2/actions", actions))
+    assert b"is big-endian" in run_shale("info", tmp_path / "demo.hdf5", code=1).stderr
+    run_shale("convert", tmp_path / "demo.hdf5", tmp_path / "out", "--to", "npy", code=4)
+    rows = np.load(tmp_path / "out" / "shard-000000.demo.npy") == 2
+    assert np.array_equal(np.load(tmp_path / "out" / "shard-000000.actions.npy")[rows], actions)
 
 
 def links(file):

@@ -115,6 +115,8 @@ def test_states_that_do_not_fit_are_refused_by_name():
         ({"seed": 2}, shale.MismatchError, "seed 2, the sampler has 1"),
         ({"samples": 9}, shale.MismatchError, "samples 9, the sampler has 10; the dataset is another one, or was appended to"),
         ({"version": 99}, shale.MismatchError, "version 99"),
+        ({"version": True}, shale.MismatchError, "version True"),
+        ({"seed": True}, shale.MismatchError, "seed True"),
         ({"shuffle": False}, shale.MismatchError, "shuffle False"),
         ({"samples_seen": 11}, shale.UsageError, "seen 11 of 10"),
         ({"samples_seen": -1}, shale.UsageError, "samples_seen of the state is -1"),

@@ -88,6 +88,32 @@ def test_the_same_numbers_are_the_same_choice_whatever_holds_them(numbers, paths
         assert all(state == states[0] for state in states)
 
 
+@pytest.mark.parametrize("of", [lambda dataset: dataset, lambda dataset: Subset(dataset, range(COUNT)), lambda dataset: [dataset, dataset]])
+def test_samples_that_are_set_after_the_loader_was_made_count(of, paths):
+    """The state was that of the samples before."""
+    late, early = ImageFolder(paths[0]), with_samples(paths[0], lambda pairs: pairs[::-1])
+    loader = Loader(of(late), 4, shuffle=True, collate_fn=len)
+    late.samples = late.samples[::-1]
+    next(iter(loader))
+    state = loader.state_dict()
+    Loader(of(early), 4, shuffle=True).load_state_dict(state)
+    with pytest.raises(shale.MismatchError, match="the state is of dataset"):
+        Loader(of(ImageFolder(paths[0])), 4, shuffle=True).load_state_dict(state)
+    late.samples = list(ImageFolder(paths[0]).samples)
+    with pytest.raises(shale.MismatchError, match="the state is of dataset"):
+        loader.load_state_dict(state)
+
+
+def test_a_number_of_samples_that_changed_is_an_error(paths):
+    """It was an IndexError, or samples that never came."""
+    for change in (lambda pairs: pairs[:5], lambda pairs: pairs * 2):
+        dataset = ImageFolder(paths[0])
+        loader = Loader([paths[1], dataset], 4)
+        dataset.samples = change(dataset.samples[:])
+        with pytest.raises(shale.MismatchError, match=rf"has (5|24) samples, and had {COUNT} when the loader was made; make another loader"):
+            iter(loader)
+
+
 def test_the_script_of_a_slurm_job_is_one_process(paths, monkeypatch):
     monkeypatch.setenv("SLURM_PROCID", "0")
     monkeypatch.setenv("SLURM_NTASKS", "8")

@@ -1,6 +1,7 @@
 """Files of PyTorch and safetensors, in both directions."""
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -113,7 +114,7 @@ def test_shapes_beside_tensors_are_left_out(tmp_path):
 
 def test_long_metadata_is_skipped(tmp_path):
     save_file({"x": torch.arange(6.0).reshape(2, 3)}, tmp_path / "x.safetensors", metadata={"ss_tag_frequency": "y" * 200_000})
-    assert sorted(read_back(tmp_path / "x.safetensors", tmp_path)) == ["x"]
+    assert sorted(read_back(tmp_path / "x.safetensors", tmp_path, code=4)) == ["x"]  # the metadata is left_out
 
 
 def test_what_cannot_be_read_is_refused_by_name(tmp_path):
@@ -144,6 +145,68 @@ def test_a_file_of_torch_is_verified_and_read_in_place(tmp_path):
         assert np.array_equal(dataset[3]["x"], tensor[3].numpy())
     run_shale("resample", tmp_path / "x.pt", tmp_path / "y.npy", "--permute", "--seed", "1")
     assert sorted(map(tuple, np.load(tmp_path / "y.npy"))) == sorted(map(tuple, tensor.numpy()))
+
+
+@pytest.mark.parametrize("name", ["a.pt", "a.npz"])
+def test_verify_compares_the_checksums_of_an_archive(name, tmp_path):
+    path = tmp_path / name
+    tensors = {"x": numbers("float32", (40, 30)), "y": numbers("int64", (40,))}
+    if name == "a.pt":
+        torch.save(tensors, path)
+    else:
+        np.savez(path, **{key: value.numpy() for key, value in tensors.items()})
+    told = run_shale("verify", path)
+    assert b"the checksums in the file" in told.stdout + told.stderr and b"payload not checked" not in told.stdout
+    content = bytearray(path.read_bytes())
+    at = content.index(tensors["x"].numpy().tobytes()) + 4000
+    content[at] ^= 4
+    path.write_bytes(content)
+    told = run_shale("verify", path, code=3)
+    assert b"checksum mismatch in member" in told.stdout + told.stderr
+    run_shale("verify", path, "--quick")
+
+
+def test_a_set_is_compared_with_the_arrays_that_it_was_made_of(tmp_path):
+    np.savez(tmp_path / "a.npz", **{"train/x": np.arange(6), "val/x": np.arange(4)})
+    run_shale("convert", tmp_path / "a.npz", tmp_path / "out", "--to", "npy", "--fields", "train/x")
+    told = run_shale("verify", tmp_path / "out", "--against", tmp_path / "a.npz")
+    assert b"holds the same samples; its other arrays were not compared: column 'val_x' has 4 rows" in told.stdout
+
+
+@pytest.mark.parametrize("name", ["a.pt", "a.npz"])
+def test_two_archives_in_one_file_are_refused(name, tmp_path):
+    with open(tmp_path / name, "wb") as file:
+        for first in range(2):
+            array = np.arange(first, first + 6)
+            if name == "a.pt":
+                torch.save(torch.from_numpy(array), file)
+            else:
+                np.savez(file, x=array)
+    for words in (["info"], ["convert", "out", "--to", "npy"]):
+        told = run_shale(words[0], tmp_path / name, *[tmp_path / "out" if word == "out" else word for word in words[1:]], code=1)
+        assert b"holds several zip archives" in told.stderr
+
+
+@pytest.mark.parametrize("name", ["a.pt", "a.npz"])
+def test_what_is_no_column_does_not_stop_the_others(name, tmp_path):
+    path = tmp_path / name
+    if name == "a.pt":
+        torch.save({"train": {"x": torch.arange(6)}, "epoch": torch.tensor(3), "sparse": torch.eye(6).to_sparse()}, path)
+        chosen, left_out = "train.x", {"epoch": "single_value", "sparse": "type_not_held"}
+    else:
+        np.savez(path, **{"train/x": np.arange(6), "epoch": np.array(3), "names": np.array([{}] * 6)})
+        chosen, left_out = "train/x", {"epoch": "single_value", "names": "type_not_held"}
+    told = run_shale("convert", path, tmp_path / "all", "--to", "npy", code=4)
+    assert all(name.encode() in told.stdout for name in left_out)
+    manifest = json.loads((tmp_path / "all" / "dataset.json").read_bytes())
+    assert {one["name"]: one["reason"] for one in manifest["left_out"]} == left_out
+    for field in (chosen, "train_x"):
+        run_shale("convert", path, tmp_path / field.replace("/", "-"), "--to", "npy", "--fields", field)
+        assert np.array_equal(np.load(tmp_path / field.replace("/", "-") / "shard-000000.train_x.npy"), np.arange(6))
+    told = run_shale("convert", path, tmp_path / "none", "--to", "npy", "--fields", "epoch", code=1)
+    assert b"no axes" in told.stderr
+    info = run_shale("info", path)
+    assert b"train_x" in info.stdout and b"epoch" in info.stdout + info.stderr
 
 
 def test_shards_of_tensors_hold_every_row(tmp_path):
@@ -309,9 +372,11 @@ def test_dtypes_that_numpy_lacks_are_columns_of_their_name(tmp_path):
                 assert back[name].dtype == tensor.dtype
                 assert torch.equal(back[name].view(torch.uint8), tensor.view(torch.uint8))
         with shale.Dataset(tmp_path / container) as dataset:
-            row = dataset[4]["bfloat16"]
-            assert row.dtype == np.dtype([("bfloat16", "V2")])
-            assert torch.equal(torch.from_numpy(row.view("i2")), tensors["bfloat16"][4].view(torch.int16))
+            for name, tensor in tensors.items():
+                assert dataset.types[name].split()[0] == name
+                assert dataset[4][name].dtype == tensor.dtype
+                assert torch.equal(dataset[4][name].view(torch.uint8), tensor[4].view(torch.uint8))
+                assert torch.equal(dataset.column(name).view(torch.uint8), tensor.view(torch.uint8))
     refused = run_shale("convert", tmp_path / "x.pt", tmp_path / "h", "--to", "hdf5", code=1).stderr
     assert b"bfloat16" in refused or b"float8" in refused
     run_shale("resample", tmp_path / "x.pt", tmp_path / "drawn.pt", "--permute", "--seed", "1", "--fields", "bfloat16")

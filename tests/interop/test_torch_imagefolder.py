@@ -63,6 +63,25 @@ def test_transforms_are_called_as_torchvision_calls_them(pair, photos, image_fol
     assert torch.equal(again[7][0], real[7][0]) and again.targets == [label for _, label in real.samples]
 
 
+def test_it_is_printed_as_torchvisions_with_what_shale_adds(pair, photos, image_folder):
+    from torchvision import transforms as T
+
+    _, _, out = pair
+
+    class Mine(ImageFolder):
+        def extra_repr(self):
+            return "Mine: 1\nOurs: 2"
+
+    compose = T.Compose([T.RandomResizedCrop(8), T.RandomHorizontalFlip(), T.ColorJitter(), T.ToTensor()])
+    for given in ({}, {"transform": compose}, {"target_transform": negative}, {"transform": compose, "target_transform": negative}):
+        lines = repr(image_folder(str(photos), **given)).replace(str(photos), str(out)).split("\n")
+        added = repr(ImageFolder(out, **given)).split("\n")
+        assert added[:3] + added[6:] == lines and repr(ImageFolder(out, **given).transforms) == repr(image_folder(str(photos), **given).transforms)
+        decoded = "only what is seen behind RandomResizedCrop, RandomHorizontalFlip" if "transform" in given else "whole images"
+        assert added[3] == "    Number of classes: 3" and added[5] == f"    Decoded: {decoded}"
+        assert repr(Mine(out, **given)).split("\n") == ["Dataset Mine", *lines[1:3], "    Mine: 1", "    Ours: 2", *lines[3:]]
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_data_loader_gives_the_same_batches(pair, photos, image_folder, method):
     _, _, out = pair

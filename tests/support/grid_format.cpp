@@ -47,7 +47,7 @@ std::string read_name(ByteReader& in) { return std::string(as_text(in.read_bytes
 
 int bid_for_grid(const Probe& probe) { return as_text(probe.head).starts_with(kMagic) ? 64 : 0; }
 
-Survey survey_grid(const InputFile& file, std::optional<Dialect> dialect, const WalkProgress&) {
+Survey survey_grid(const InputFile& file, const Parsing& parsing, const WalkProgress&) {
   std::vector<std::byte> bytes(std::min<std::uint64_t>(file.size(), 4096));
   file.read_exact(0, bytes);
   ByteReader in(bytes, file.path());
@@ -64,7 +64,7 @@ Survey survey_grid(const InputFile& file, std::optional<Dialect> dialect, const 
     bases.push_back(in.read_u64());
   }
   Survey survey = Survey::of_columns(std::move(schema), samples, std::move(bases));
-  survey.layout.dialect = dialect.value_or(Dialect::plain);
+  survey.layout.dialect = parsing.dialect.value_or(Dialect::plain);
   return survey;
 }
 

@@ -64,6 +64,31 @@ inline Schema fixed_schema_of(std::span<const Kind> kinds) {
   return schema;
 }
 
+/// Fields whose samples differ in shape, or lack the value: of every kind.
+inline Schema varied_schema() {
+  const auto tensor = [](std::string name, std::string_view dtype, std::vector<std::uint64_t> shape,
+                         bool is_optional = false) {
+    return Field{.name = std::move(name),
+                 .kind = Kind::tensor,
+                 .dtype = DType::parse(dtype),
+                 .shape = std::move(shape),
+                 .is_optional = is_optional};
+  };
+  return {.fields = {{.name = "photo", .kind = Kind::bytes, .is_optional = true},
+                     tensor("boxes", "<f4", {kFreeSide, 4}),
+                     tensor("tokens", "<u2", {kFreeSide}),
+                     {.name = "label", .kind = Kind::integer, .is_optional = true},
+                     tensor("cube", "<i8", {kFreeSide, 2, kFreeSide}),
+                     {.name = "meta", .kind = Kind::text, .is_json = true},
+                     tensor("wave", "<f4", {kFreeSide}, true),
+                     {.name = "captions", .kind = Kind::list, .elements = Kind::text},
+                     {.name = "score", .kind = Kind::real, .is_optional = true},
+                     {.name = "weight", .kind = Kind::real, .dtype = DType::parse("<f4")},
+                     {.name = "frames", .kind = Kind::list, .is_optional = true},
+                     tensor("depth", "<u2", {2, 3}, true),
+                     {.name = "note", .kind = Kind::text, .is_optional = true}}};
+}
+
 /// Keys that something is odd about.
 inline std::vector<std::string> odd_keys() {
   return {"plain",
@@ -90,8 +115,9 @@ inline std::pair<std::int64_t, std::int64_t> limits_of(const DType& dtype) {
   return {-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
 }
 
-/// Values that something is odd about, for the sample of this number. The bytes belong to `set`.
-inline Value odd_value(SampleSet& set, const Field& field, std::size_t number) {
+/// A value that something is odd about, of a tensor of this shape. The bytes belong to `set`.
+inline Value odd_value(SampleSet& set, const Field& field, std::size_t number,
+                       std::span<const std::uint64_t> shape) {
   const auto of = [&](const auto& choices) { return choices[number % std::size(choices)]; };
   switch (field.kind) {
     case Kind::integer: {
@@ -119,11 +145,13 @@ inline Value odd_value(SampleSet& set, const Field& field, std::size_t number) {
       return field.dtype.item_bytes() == sizeof(float) ? of(floats) : of(choices);
     }
     case Kind::text: {
+      const std::string documents[] = {"{}", "[1, null, \"h\xc3\xa9\"]", " 0.5 "};
+      if (field.is_json) return set.keep(of(documents));
       const std::string choices[] = {"", "h\xc3\xa9llo", "two\nlines", std::string("x\0y", 3)};
       return set.keep(of(choices));
     }
     case Kind::tensor:
-      return set.keep(std::string(field.tensor_bytes(), static_cast<char>(number)));
+      return set.keep(std::string(field.tensor_bytes(shape), static_cast<char>(number)));
     case Kind::list: {
       const std::vector<Bytes> choices[] = {
           {},
@@ -141,13 +169,27 @@ inline Value odd_value(SampleSet& set, const Field& field, std::size_t number) {
   return set.keep(choices[(number + field.name.size()) % std::size(choices)]);
 }
 
+/// Adds a value that something is odd about, or none, to the sample of this number.
+inline void add_odd_value(SampleSet& set, Sample& sample, const Field& field, std::size_t number) {
+  const bool is_absent = field.is_optional && (number + field.name.size()) % 3 == 1;
+  std::vector<std::uint64_t> shape = field.shape;
+  constexpr std::uint64_t kSides[] = {3, 0, 1, 20};
+  for (std::uint64_t& side : shape) {
+    if (side == kFreeSide) side = kSides[number++ % std::size(kSides)];
+  }
+  if (is_absent) shape.assign(shape.size(), 0);
+  if (field.is_ragged()) sample.sides.insert(sample.sides.end(), shape.begin(), shape.end());
+  sample.values.push_back(is_absent ? Value(std::monostate())
+                                    : odd_value(set, field, number, shape));
+}
+
 /// A sample for each of odd_keys(), with odd values.
 inline SampleSet odd_samples(const Schema& schema) {
   SampleSet set{.schema = schema, .samples = {}, .memory = {}};
   for (const std::string& key : odd_keys()) {
-    Sample& sample = set.samples.emplace_back(Sample{key, {}});
+    Sample& sample = set.samples.emplace_back(Sample{key, {}, {}});
     const std::size_t number = set.samples.size() - 1;
-    for (const Field& field : schema.fields) sample.values.push_back(odd_value(set, field, number));
+    for (const Field& field : schema.fields) add_odd_value(set, sample, field, number);
   }
   return set;
 }
@@ -158,10 +200,11 @@ inline SampleSet plain_samples(const Schema& schema, std::size_t count, std::siz
   SampleSet set{.schema = schema, .samples = {}, .memory = {}};
   std::mt19937_64 random(7);
   for (std::size_t i = 0; i < count; ++i) {
-    Sample& sample = set.samples.emplace_back(Sample{"class/" + std::to_string(i) + ".jpg", {}});
+    Sample& sample =
+        set.samples.emplace_back(Sample{"class/" + std::to_string(i) + ".jpg", {}, {}});
     for (const Field& field : schema.fields) {
       if (field.kind != Kind::bytes) {
-        sample.values.push_back(odd_value(set, field, i));
+        add_odd_value(set, sample, field, i);
         continue;
       }
       std::string value(random() % (most_bytes + 1), '\0');

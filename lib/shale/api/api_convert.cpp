@@ -1,40 +1,94 @@
 #include <algorithm>
 
 #include "shale/api/api_request.hpp"
+#include "shale/base/nearest_word.hpp"
 #include "shale/convert.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/ops/convert.hpp"
-#include "shale/requests/choose_output.hpp"
+#include "shale/requests/choose_part.hpp"
+#include "shale/requests/combinations.hpp"
 
 namespace shale {
 namespace {
 
+// Whether a word is this one of those that an option takes. Errors: Code::usage.
+bool is_word(const std::string& word, std::string_view wanted, std::string_view option,
+             const std::vector<std::string>& words) {
+  return !word.empty() && checked_word(word, words, option) == wanted;
+}
+
+FileRequest files_of(const ConvertOptions& options, FileRequest files) {
+  if (!options.ext.empty()) files.suffixes = suffixes_option(options.ext);
+  if (!options.pairs.empty()) {
+    const bool is_on = is_word(options.pairs, "on", "--pairs", {"on", "off"});
+    files.pairs.policy = is_on ? PairPolicy::on : PairPolicy::off;
+    files.pairs.is_given = true;
+  }
+  if (!options.hidden.empty()) {
+    const bool is_kept = is_word(options.hidden, "keep", "--hidden", {"skip", "keep"});
+    files.hidden = is_kept ? HiddenPolicy::keep : HiddenPolicy::skip;
+  }
+  files.groups_frames = is_word(options.group, "frames", "--group", {"frames"});
+  files.allow_empty = options.allow_empty;
+  files.refuses_incomplete = options.on_error == OnError::fail;
+  files.listing.shared = options.listing;
+  return files;
+}
+
+SampleChoice choice_of(const ConvertOptions& options) {
+  SampleChoice choice{
+      .select_file = options.select, .exclude_file = options.exclude, .classes = options.classes};
+  if (options.keys.empty()) return choice;
+  choice.keys = *key_form_of(checked_word(
+      options.keys, std::vector<std::string>{"auto", "escaped", "raw", "nul", "rows"}, "--keys"));
+  return choice;
+}
+
+ImageRequest images_of(const ConvertOptions& options) {
+  ImageWords words{.resize = options.resize,
+                   .crop = options.crop,
+                   .encode = options.encode,
+                   .quality = options.quality,
+                   .only_larger = options.only_larger,
+                   .apply_rotation = options.apply_rotation,
+                   .strip_metadata = options.strip_metadata,
+                   .depth = options.depth,
+                   .alpha = options.alpha};
+  if (!options.masks.empty()) words.masks = options.masks;
+  return parse_image_words(words);
+}
+
 ConvertRequest request_of(const ConvertOptions& options) {
-  ConvertRequest request = request_to_write(options.to, options.append, options.resources);
+  OutputOptions asked{.is_append = options.append};
+  if (!options.layout.empty()) asked.layout = options.layout;
+  if (!options.compress.empty()) {
+    asked.compression =
+        checked_word(options.compress, std::vector<std::string>{"none", "deflate"}, "--compress");
+  }
+  ConvertRequest request = request_to_write(options.to, asked, options.resources);
   request.inputs = options.inputs;
-  request.fields = options.fields;
+  request.fields = {.only = options.fields, .dropped = options.drop, .renamed = {}};
+  if (!options.rename.empty()) request.fields.renamed = parse_renames(options.rename);
+  request.join = join_of(options.on, options.partners);
   request.labels = {.path = options.labels,
                     .label_column = options.label_column,
                     .key_column = options.key_column};
-  request.classes.from = options.classes_from;
-  request.order = {.choice = {.select_file = options.select, .exclude_file = options.exclude},
-                   .is_shuffled = options.shuffle,
-                   .seed = options.seed};
+  refuse_idle_columns(request.labels);
+  request.classes = {.from = options.classes_from,
+                     .adds = is_word(options.new_classes, "append", "--new-classes", {"append"})};
+  request.order = {
+      .choice = choice_of(options), .is_shuffled = options.shuffle, .seed = options.seed};
   request.split = parse_split(options.split);
-  request.asked.has_seed = options.seed != 0;
-  if (!options.ext.empty()) request.files.suffixes = suffixes_option(options.ext);
-  request.images = parse_image_words({.resize = options.resize,
-                                      .crop = options.crop,
-                                      .encode = options.encode,
-                                      .quality = options.quality,
-                                      .only_larger = options.only_larger,
-                                      .apply_rotation = options.apply_rotation,
-                                      .strip_metadata = options.strip_metadata,
-                                      .depth = options.depth,
-                                      .alpha = options.alpha});
+  request.files = files_of(options, request.files);
+  request.container.index_folder = options.index_folder;
+  request.container.parsing = wanted_parsing(options.parse, options.database);
+  request.images = images_of(options);
   request.on_error = options.on_error;
-  request.files.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors = parse_error_allowance(options.max_errors);
+  request.asked.has_on_error = options.on_error != OnError::skip;
+  request.asked.has_max_errors = options.max_errors != ConvertOptions().max_errors;
+  request.asked.has_seed = options.seed != 0;
+  choose_part(request, options.part, options.part_offset);
   return request;
 }
 

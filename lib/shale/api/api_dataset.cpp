@@ -4,6 +4,7 @@
 
 #include "shale/api/api_request.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/dataset.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/loading/loader.hpp"
@@ -18,29 +19,54 @@ LoaderRequest loader_request(const std::string& path, const DatasetOptions& opti
                         .proof = options.proof,
                         .cache = options.cache,
                         .generator = kLibraryGenerator};
-  if (!options.parse.empty()) request.dialect = wanted_dialect(options.parse);
+  request.parsing = wanted_parsing(options.parse, options.database);
   return request;
 }
 
 FieldInfo field_info(const Field& field) {
-  return {
-      .name = field.name, .kind = field.kind, .dtype = field.dtype.descr(), .shape = field.shape};
-}
-
-bool is_missing(const LocatedSample& sample, std::size_t field) {
-  return sample.place.cells[field].place.offset == kMissing;
+  return {.name = field.name,
+          .kind = field.kind,
+          .dtype = field.dtype.descr(),
+          .shape = field.shape,
+          .is_optional = field.is_optional,
+          .elements = field.elements,
+          .is_json = field.is_json};
 }
 
 // A value, and where its bytes are read to. Those of a list come in one piece, and are divided when
 // they are there.
-OwnedValue value_to_fill(const LocatedSample& sample, std::size_t field, Kind kind) {
+OwnedValue value_to_fill(const LocatedSample& sample, std::size_t field, const Field& described) {
   const IndexCell& cell = sample.place.cells[field];
+  const Kind kind = described.kind;
+  if (is_absent(cell, described)) return std::monostate{};
   if (kind == Kind::integer) return cell.integer;
   if (kind == Kind::real) return cell.real;
-  if (is_missing(sample, field)) return std::monostate{};
   const std::uint64_t bytes = Loader::bytes_of_value(sample, field);
   if (kind == Kind::text) return std::string(bytes, '\0');
   return std::vector<std::byte>(bytes);
+}
+
+// Of the tensors among the fields that are wanted, for each field of the schema. Errors:
+// Code::damaged for a shape that is not of its field, or of other bytes than the index says.
+std::vector<std::vector<std::uint64_t>> shapes_of(const Loader& loader, const LocatedSample& sample,
+                                                  const std::vector<bool>& wanted) {
+  const Schema& schema = loader.manifest().schema;
+  std::vector<std::vector<std::uint64_t>> shapes(schema.fields.size());
+  ShapeWalk walk(sample.place.sides);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const Field& field = schema.fields[i];
+    const std::span<const std::uint64_t> shape = walk.next(field);
+    if (!wanted[i] || field.kind != Kind::tensor || is_absent(sample.place.cells[i], field))
+      continue;
+    const std::uint64_t bytes = Loader::bytes_of_value(sample, i);
+    if (field.is_ragged() && !field.takes_tensor(shape, bytes)) {
+      Error error = wrong_shape(field, shape, bytes);
+      add_place(error, loader, sample, i);
+      throw error;
+    }
+    shapes[i].assign(shape.begin(), shape.end());
+  }
+  return shapes;
 }
 
 std::span<std::byte> bytes_to_fill(OwnedValue& value) {
@@ -100,6 +126,7 @@ OwnedSample Dataset::read(std::uint64_t row) const {
 
 std::vector<OwnedSample> Dataset::read(std::span<const std::uint64_t> rows) const {
   const Manifest& manifest = loader_->manifest();
+  const std::vector<Field>& described = manifest.schema.fields;
   const bool has_keys = manifest.layout.has_keys;
   const std::vector<LocatedSample> located = loader_->locate(rows, wanted_);
   std::vector<OwnedSample> samples(rows.size());
@@ -115,8 +142,10 @@ std::vector<OwnedSample> Dataset::read(std::span<const std::uint64_t> rows) cons
     fetch(located[i], std::nullopt, std::as_writable_bytes(std::span(sample.key)));
     if (!has_keys) sample.key = std::to_string(rows[i]);
     sample.values.reserve(fields_.size());
+    const std::vector<std::vector<std::uint64_t>> shapes = shapes_of(*loader_, located[i], wanted_);
     for (std::size_t k = 0; k < fields_.size(); ++k) {
-      sample.values.push_back(value_to_fill(located[i], positions_[k], fields_[k].kind));
+      sample.values.push_back(value_to_fill(located[i], positions_[k], described[positions_[k]]));
+      sample.shapes.push_back(shapes[positions_[k]]);
       fetch(located[i], positions_[k], bytes_to_fill(sample.values.back()));
     }
   }
@@ -136,6 +165,11 @@ std::uint64_t Dataset::bytes_of_value(std::size_t field) const {
   if (field >= positions_.size()) throw no_such_field(std::to_string(field));
   const Field& described = loader_->manifest().schema.fields[positions_[field]];
   if (!is_located(described.kind)) return sizeof(std::uint64_t);
+  if (described.is_ragged()) {
+    throw Error(Code::usage, "field '{}' is {}: its values differ in size",
+                printable(described.name), array_text(described.dtype, described.shape))
+        .hint("read the samples; OwnedSample::shapes has the shape of each");
+  }
   if (described.kind == Kind::tensor) return described.tensor_bytes();
   throw Error(Code::usage, "field '{}' is of kind {}, not a tensor, integer or real",
               printable(described.name), name_of(described.kind));
@@ -157,13 +191,14 @@ void Dataset::read_array(std::size_t field, std::span<const std::uint64_t> rows,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::span<std::byte> place = into.subspan(i * bytes, bytes);
     const IndexCell& cell = located[i].place.cells[position];
+    if (is_absent(cell, loader_->manifest().schema.fields[position])) {
+      throw Error(Code::schema, "field '{}' is missing", printable(fields_[field].name))
+          .for_sample({}, rows[i]);
+    }
     if (fields_[field].kind == Kind::integer) {
       std::memcpy(place.data(), &cell.integer, sizeof cell.integer);
     } else if (fields_[field].kind == Kind::real) {
       std::memcpy(place.data(), &cell.real, sizeof cell.real);
-    } else if (is_missing(located[i], position)) {
-      throw Error(Code::schema, "field '{}' is missing", printable(fields_[field].name))
-          .for_sample({}, rows[i]);
     } else if (cell.place.length != bytes) {
       throw wrong_tensor_bytes(*loader_, located[i], position, cell.place.length, bytes);
     } else if (bytes > 0) {

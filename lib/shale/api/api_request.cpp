@@ -1,8 +1,12 @@
 #include "shale/api/api_request.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "shale/base/nearest_word.hpp"
 #include "shale/io/machine_limits.hpp"
 #include "shale/requests/choose_output.hpp"
 
@@ -17,20 +21,41 @@ Resources granted(const Resources& resources) {
           .memory_bytes = granted_memory(memory).value};
 }
 
-ConvertRequest request_to_write(const Destination& to, bool is_append, const Resources& resources) {
+ConvertRequest request_to_write(const Destination& to, OutputOptions asked,
+                                const Resources& resources) {
   ConvertRequest request;
   request.output = to.path;
   request.verify = to.verify;
-  OutputOptions options{
-      .shard_bytes = to.shard_bytes, .shard_samples = to.shard_samples, .is_append = is_append};
-  if (!to.format.empty()) options.format = to.format;
-  choose_output(request, options);
+  asked.shard_bytes = to.shard_bytes;
+  asked.shard_samples = to.shard_samples;
+  asked.with_index = to.with_index;
+  if (!to.format.empty()) asked.format = to.format;
+  choose_output(request, asked);
+  if (!to.io.empty()) {
+    const std::array<std::string, 3> modes{"auto", "direct", "buffered"};  // as IoMode has them
+    const auto found = std::ranges::find(modes, checked_word(to.io, modes, "--io"));
+    request.io = static_cast<IoMode>(found - modes.begin());
+  }
   request.overwrite = to.overwrite;
   request.generator = kLibraryGenerator;
   const Resources given = granted(resources);
   request.jobs = given.jobs;
   request.memory_bytes = given.memory_bytes;
   return request;
+}
+
+JoinRequest join_of(const std::string& on, const std::string& partners) {
+  JoinRequest join;
+  if (!on.empty()) {
+    const std::string word = checked_word(on, std::vector<std::string>{"row", "key"}, "--on");
+    join.on = word == "key" ? JoinOn::key : JoinOn::row;
+  }
+  if (!partners.empty()) {
+    const std::string word =
+        checked_word(partners, std::vector<std::string>{"all", "any"}, "--partners");
+    join.partners = word == "any" ? Partners::any : Partners::all;
+  }
+  return join;
 }
 
 WrittenSet written_set(const ConvertReport& report) {

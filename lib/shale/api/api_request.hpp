@@ -12,9 +12,13 @@ inline constexpr const char* kLibraryGenerator = "shale " SHALE_VERSION;
 /// memory, than there may be.
 [[nodiscard]] Resources granted(const Resources& resources);
 
-/// A request for this output, and nothing else yet. Errors: same as choose_output and granted.
-[[nodiscard]] ConvertRequest request_to_write(const Destination& to, bool is_append,
+/// A request for this output, and nothing else yet; `asked`: what `to` does not say of it. Errors:
+/// same as choose_output and granted; Code::usage for a `to.io` that there is not.
+[[nodiscard]] ConvertRequest request_to_write(const Destination& to, OutputOptions asked,
                                               const Resources& resources);
+
+/// "row" or "key", and "all" or "any"; empty: not asked for. Errors: Code::usage for other words.
+[[nodiscard]] JoinRequest join_of(const std::string& on, const std::string& partners);
 
 [[nodiscard]] WrittenSet written_set(const ConvertReport& report);
 

@@ -1,4 +1,5 @@
 #include "shale/api/api_request.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/verify.hpp"
 #include "shale/verify/verify.hpp"
 
@@ -15,7 +16,9 @@ VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
   request.label_column = options.label_column;
   request.key_column = options.key_column;
   request.index_folder = options.index_folder;
+  request.join = join_of(options.on, options.partners);
   request.is_strict = options.is_strict;
+  refuse_idle_labels(request);
   request.generator = kLibraryGenerator;
   request.jobs = given.jobs;
   request.memory_bytes = given.memory_bytes;

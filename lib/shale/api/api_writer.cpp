@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "shale/api/api_request.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/ops/sample_writer.hpp"
 #include "shale/writer.hpp"
 
@@ -9,7 +13,12 @@ namespace shale {
 namespace {
 
 Field field_of(const FieldInfo& info) {
-  Field field{.name = info.name, .kind = info.kind, .shape = info.shape};
+  Field field{.name = info.name,
+              .kind = info.kind,
+              .shape = info.shape,
+              .is_optional = info.is_optional,
+              .elements = info.elements,
+              .is_json = info.is_json};
   if (!info.dtype.empty()) field.dtype = DType::parse(info.dtype);
   return field;
 }
@@ -23,11 +32,33 @@ Value value_of(const ValueView& view) {
   return std::get<std::span<const std::byte>>(view);
 }
 
+// The sides of the ragged tensors, as Sample has them. Errors: Code::schema for a tensor without
+// its shape; whether that is one of its field, and of its bytes, check_sample says.
+std::vector<std::uint64_t> sides_of(const SampleView& view, const Schema& schema) {
+  std::vector<std::uint64_t> sides;
+  for (std::size_t i = 0; i < std::min(view.values.size(), schema.fields.size()); ++i) {
+    const Field& field = schema.fields[i];
+    if (!field.is_ragged()) continue;
+    std::vector<std::uint64_t> shape(field.shape.size());
+    if (view.values[i]) {
+      if (i >= view.shapes.size() || view.shapes[i].size() != shape.size()) {
+        throw Error(Code::schema, "field '{}' is given without its shape, {}",
+                    printable(field.name), shape_text(field.shape))
+            .hint("write a SampleView, whose shapes has a side for each of these");
+      }
+      shape = view.shapes[i];
+    }
+    sides.insert(sides.end(), shape.begin(), shape.end());
+  }
+  return sides;
+}
+
 }  // namespace
 
 Writer::Writer(const WriterOptions& options)
-    : writer_(
-          std::make_unique<SampleWriter>(request_to_write(options.to, false, options.resources))) {
+    : writer_(std::make_unique<SampleWriter>(
+          request_to_write(options.to, {.is_append = options.append}, options.resources),
+          options.resume)) {
   Schema schema;
   for (const FieldInfo& info : options.fields) schema.fields.push_back(field_of(info));
   schema.has_keys = options.has_keys;
@@ -41,14 +72,27 @@ Writer& Writer::operator=(Writer&&) noexcept = default;
 
 void Writer::write(std::string_view key, const std::vector<ValueView>& values,
                    const Callbacks& callbacks) {
-  Sample sample{.key = std::string(key), .values = {}};
-  sample.values.reserve(values.size());
-  for (const ValueView& view : values) sample.values.push_back(value_of(view));
+  write({.key = key, .values = {values.begin(), values.end()}}, callbacks);
+}
+
+void Writer::write(const SampleView& view, const Callbacks& callbacks) {
+  Sample sample{.key = std::string(view.key), .values = {}};
+  sample.values.reserve(view.values.size());
+  for (const std::optional<ValueView>& value : view.values)
+    sample.values.push_back(value ? value_of(*value) : Value(std::monostate()));
+  try {
+    sample.sides = sides_of(view, *schema_);
+  } catch (Error& error) {
+    error.for_sample(sample.key, samples());
+    throw;
+  }
   check_sample(sample, *schema_);  // the threads would find it too late to leave out one sample
   if (!writer_->try_add(sample)) writer_->add(sample, Events{callbacks});
 }
 
 std::uint64_t Writer::samples() const { return writer_->samples(); }
+
+std::uint64_t Writer::resumed_from() const { return writer_->resumed(); }
 
 WrittenSet Writer::finish(const Callbacks& callbacks) {
   return written_set(writer_->finish(Events{callbacks}));

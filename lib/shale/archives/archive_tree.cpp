@@ -102,7 +102,7 @@ class ArchiveTree final : public FileTree {
     const std::string path = folder_at(folder);
     for_each_child(path, [&](std::string_view name, const Member* member) {
       const Node node = node_of(joined(path, name), member);
-      FolderEntry entry{std::string(name), node.kind == Node::Kind::folder};
+      FolderEntry entry{std::string(name), node.kind == Node::Kind::folder, node.offset};
       if (!keeps || keeps(entry)) entries.push_back(std::move(entry));
     });
     return entries;  // the table is in order

@@ -4,23 +4,18 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/natural_order.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/labels/natural_order.hpp"
 
 namespace shale {
 namespace {
 
 LabelListRequest list_request(const FolderRequest& request, const SoughtFiles& sought) {
-  return {.file = request.labels,
-          .scratch_folder = request.scratch_folder,
-          .memory_bytes = request.memory_bytes / 4,
-          .all_memory_bytes = request.all_memory_bytes,
-          .has_class_table = !request.classes.from.empty() || request.may_mix_labels,
-          // Nobody knows yet. Names alone match the files of the root just as well.
-          .has_nested_files = true,
-          .is_sample = [&sought](std::string_view name) { return sought.takes(name); },
-          .stop_if_asked = request.stop_if_asked};
+  LabelListRequest list = label_list_request(request, sought);
+  // Nobody knows yet. Names alone match the files of the root just as well.
+  list.has_nested_files = true;
+  return list;
 }
 
 FolderRequest with_root(FolderRequest request, std::string root) {

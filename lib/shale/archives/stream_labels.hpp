@@ -46,6 +46,8 @@ class StreamLabels {
   /// At the end of the stream: calls `unmatched` with the key of each row without a file. Errors:
   /// same as join_labels.
   void finish(const std::function<void(const std::string& key)>& unmatched);
+  /// Columns of the file that are neither keys nor labels.
+  [[nodiscard]] const LeftOutList& left_out() const { return labels_.left_out(); }
   /// How the file was read; known after finish().
   [[nodiscard]] std::vector<std::string> notes() const;
 

@@ -15,6 +15,7 @@
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/sought_files.hpp"
+#include "shale/folders/untaken_pictures.hpp"
 #include "shale/io/machine_limits.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/labels/class_table.hpp"
@@ -155,6 +156,15 @@ std::int64_t StreamClasses::label_of(std::string_view name) const {
           "archive to a .tar file, which is read in place");
 }
 
+// A file by the hash of its folder and its name before the first dot: others belong to a sample of
+// the same. `suffix`: of another.
+struct StreamName {
+  std::uint64_t hash = 0;
+  bool is_other = false;
+  std::string_view suffix;
+  static auto columns(auto& row) { return std::tie(row.hash, row.is_other, row.suffix); }
+};
+
 class TarStreamSource final : public Source {
  public:
   TarStreamSource(const StreamPath& path, OpenedStream stream, const FolderRequest& request)
@@ -163,7 +173,8 @@ class TarStreamSource final : public Source {
         members_(std::move(stream.bytes), path.folder),
         root_(path.folder.empty() ? members_.name() : join_path(members_.name(), path.folder)),
         classes_(request, root_),
-        ignored_(request.scratch_folder, request.memory_bytes / 4) {
+        ignored_(request.scratch_folder, request.memory_bytes / 8),
+        names_(request.scratch_folder, request.memory_bytes / 8) {
     if (!request.labels.path.empty()) labels_.emplace(request, sought_, root_);
     is_flat_ = labels_ || request.without_labels;
     info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
@@ -177,6 +188,7 @@ class TarStreamSource final : public Source {
     info_.classes = labels_ ? labels_->class_names() : classes_.names();
     // Until those of the samples are known: another file of labels is another run.
     if (labels_) info_.labels = labels_->digest();
+    if (labels_) info_.left_out.add(labels_->left_out());
     totals_.emplace(info_.manifest.kind);
     // One sample waits outside of the pipeline, and what fills a batch that has no room yet.
     const std::uint64_t held = request.memory_bytes + stream.memory_bytes;
@@ -267,8 +279,7 @@ class TarStreamSource final : public Source {
         if (is_class && request_.files.hidden == HiddenPolicy::unset && sought_.takes(name) &&
             member.type != TarMember::Type::folder)
           throw SoughtFiles::in_hidden_class(sought_.described(), join_path(root_, *hidden));
-        ignored_.add({*hidden, "hidden"});
-        return false;
+        return ignore(*hidden, "hidden");
       }
     }
     if (member.type == TarMember::Type::folder) {
@@ -279,39 +290,64 @@ class TarStreamSource final : public Source {
     if (member.type == TarMember::Type::symbolic_link)
       throw link_in_stream(join_path(root_, member.path), member.target);
     if (is_of_root && !is_flat_) {
-      ignored_.add({path, "beside the class folders"});
-      loose_files_ += sought_.takes(name) ? 1 : 0;
-      return false;
+      if (!sought_.takes(name))
+        return ignore(path, reason_for_other(member, "beside the class folders"));
+      ++loose_files_;
+      return ignore(path, reason_of_loose(name));
     }
     if (!is_flat_) meet_class(member);
     if (member.type == TarMember::Type::special) {
-      ignored_.add({path, "not a regular file"});
-      return false;
+      return ignore(path, sought_.takes(name) ? reason_of_special(name) : "not a regular file");
     }
-    note_partner(path, sought_.takes(name));
-    if (!sought_.takes(name)) {
-      ignored_.add(
-          {path, sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext"});
-      return false;
-    }
+    const bool is_taken = sought_.takes(name);
+    const std::string reason = is_taken ? std::string() : reason_for_other(member, other_suffix());
+    if (is_taken || reason == other_suffix()) note_partner(path, is_taken);
+    if (!is_taken) return ignore(path, reason);
     if (member.type == TarMember::Type::hard_link)
       throw link_in_stream(join_path(root_, member.path), member.target);
     return true;
   }
 
-  // Of the files of one name before the first dot that follow one another.
-  void note_partner(std::string_view path, bool is_image) {
+  // False: it is not a sample.
+  bool ignore(std::string_view entry, std::string_view reason) {
+    ignored_.add({entry, reason});
+    return false;
+  }
+
+  [[nodiscard]] std::string_view other_suffix() const {
+    return sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext";
+  }
+
+  [[nodiscard]] std::string reason_for_other(const StreamMember& member,
+                                             std::string_view otherwise) {
+    if (!sought_.are_images() || member.type != TarMember::Type::file)
+      return std::string(otherwise);
+    return untaken_pictures_.reason_for(member.path, otherwise, [&](std::span<std::byte> head) {
+      head = head.first(std::min<std::uint64_t>(head.size(), member.bytes));
+      members_.read_data(head);
+      return head.size();
+    });
+  }
+
+  void note_partner(std::string_view path, bool is_sample) {
+    if (request_.files.pairs.policy != PairPolicy::automatic) return;
     const std::size_t begin = path.rfind('/') + 1;  // 0 without a slash
-    const std::string_view group = path.substr(0, begin + pair_name_of(path.substr(begin)).size());
-    if (group != group_) {
-      group_ = group;
-      others_of_group_ = 0;
-      has_image_in_group_ = false;
+    const std::string_view name = path.substr(begin), shared = pair_name_of(name);
+    names_.add({.hash = xxh3_64(as_bytes(path.substr(0, begin + shared.size()))),
+                .is_other = !is_sample,
+                .suffix = is_sample ? std::string_view() : name});
+  }
+
+  // Samples come first of those of their name.
+  void count_partners() {
+    names_.finish();
+    std::optional<std::uint64_t> of_sample;
+    while (const std::optional<StreamName> name = names_.next()) {
+      if (!name->is_other) of_sample = name->hash;
+      if (!name->is_other || of_sample != name->hash) continue;
+      add_untaken(info_.left_out, reason_of_partner(name->suffix));
+      ++partners_;
     }
-    if (is_image && !has_image_in_group_) partners_ += others_of_group_;
-    if (!is_image && has_image_in_group_) ++partners_;
-    if (!is_image) ++others_of_group_;
-    has_image_in_group_ = has_image_in_group_ || is_image;
   }
 
   std::int64_t meet_class(const StreamMember& member) {
@@ -359,7 +395,11 @@ class TarStreamSource final : public Source {
     ignored_.finish();
     totals_->give_totals(info_);
     info_.labels = totals_->labels();
-    for_each_ignored([this](std::string_view, std::string_view) { ++info_.ignored; });
+    for_each_ignored([this](std::string_view, std::string_view reason) {
+      ++info_.ignored;
+      add_untaken(info_.left_out, reason);
+    });
+    count_partners();
     add_notes();
   }
 
@@ -382,12 +422,13 @@ class TarStreamSource final : public Source {
           "the archive, or one in it, has no mark of its end: if it was truncated between two "
           "members, there were more");
     }
-    if (partners_ > 0 && sought_.are_images()) {
+    if (partners_ > 0) {
       info_.notes.push_back(fmt::format(
-          "{} an image before the first dot: a stream leaves such files out; from a .tar file, "
-          "which "
-          "is read in place, they become fields of the samples",
-          format_counted(partners_, "file has the name of", "files have the names of")));
+          "{} {} before the first dot: a stream leaves such files out, unless --pairs off says "
+          "that they are not wanted; from a .tar file, which is read in place, they become fields "
+          "of the samples",
+          format_counted(partners_, "file has the name of", "files have the names of"),
+          sought_.are_images() ? "an image" : "a sample"));
     }
     if (loose_files_ > 0) {
       info_.notes.push_back(fmt::format(
@@ -411,10 +452,9 @@ class TarStreamSource final : public Source {
   SortedTable<IgnoredEntry> ignored_;
   SourceInfo info_;
   std::optional<SourceTotals> totals_;
-  std::string group_;
-  std::uint64_t others_of_group_ = 0, partners_ = 0;
-  bool has_image_in_group_ = false;
-  std::uint64_t most_sample_bytes_ = 0, samples_ = 0, loose_files_ = 0;
+  SortedTable<StreamName> names_;
+  UntakenPictures untaken_pictures_;
+  std::uint64_t most_sample_bytes_ = 0, samples_ = 0, loose_files_ = 0, partners_ = 0;
   bool is_flat_ = false, has_ended_ = false;
 };
 

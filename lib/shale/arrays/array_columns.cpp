@@ -1,6 +1,7 @@
 #include "shale/arrays/array_columns.hpp"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -11,12 +12,11 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/stored_tensor.hpp"
 #include "shale/io/path_facts.hpp"
 
 namespace shale {
 namespace {
-
-constexpr std::string_view kLoneColumn = "x";
 
 // One word of the command: a path, and the name that was given to it.
 struct Word {
@@ -37,13 +37,6 @@ bool is_array_word(const Word& word) {
   return facts && S_ISREG(facts->st_mode) && is_array_file(InputFile(word.path));
 }
 
-std::string names_of(const std::vector<ArrayColumn>& columns) {
-  std::string names;
-  for (const ArrayColumn& column : columns)
-    names += (names.empty() ? "" : ", ") + printable(column.name);
-  return names;
-}
-
 // The first ones: a checkpoint may have thousands.
 std::string names_of(const std::vector<std::string>& names) {
   constexpr std::size_t kMostNamed = 20;
@@ -57,11 +50,18 @@ std::string type_text(const ArrayFile& array) {
   return array_text(array.dtype, std::span(array.shape).subspan(1));
 }
 
-void add_array(std::vector<ArrayColumn>& columns, const std::string& name, ArrayFile array) {
-  auto column = std::find_if(columns.begin(), columns.end(),
-                             [&](const ArrayColumn& other) { return other.name == name; });
+// What the user may call an array: the name of its field, or that in the file.
+struct Names {
+  std::string field, member;
+  [[nodiscard]] bool has(const std::string& name) const { return name == field || name == member; }
+};
+
+void add_array(std::vector<ArrayColumn>& columns, const Names& names, ArrayFile array) {
+  auto column = std::find_if(columns.begin(), columns.end(), [&](const ArrayColumn& other) {
+    return other.name == names.field && other.member == names.member;
+  });
   if (column == columns.end()) {
-    columns.push_back({name, {}});
+    columns.push_back({names.field, names.member, {}});
     column = std::prev(columns.end());
   } else {
     const ArrayFile& first = column->arrays.front();
@@ -69,8 +69,8 @@ void add_array(std::vector<ArrayColumn>& columns, const std::string& name, Array
         array.dtype == first.dtype && std::equal(array.shape.begin() + 1, array.shape.end(),
                                                  first.shape.begin() + 1, first.shape.end());
     if (!is_alike) {
-      throw Error(Code::schema, "rows of field '{}' are {} here, but {} before", printable(name),
-                  type_text(array), type_text(first))
+      throw Error(Code::schema, "rows of field '{}' are {} here, but {} before",
+                  printable(names.field), type_text(array), type_text(first))
           .at(array.file->path())
           .hint("give arrays of different fields different names, as in x=a.npy y=b.npy");
     }
@@ -78,7 +78,15 @@ void add_array(std::vector<ArrayColumn>& columns, const std::string& name, Array
   column->arrays.push_back(std::move(array));
 }
 
-void add_word(const Word& word, ArrayColumns& found) {
+// What the words of a command hold.
+struct Found {
+  std::vector<ArrayColumn> columns;
+  std::vector<std::pair<Names, UnreadArray>> unread;
+  std::vector<std::string> notes;
+  LeftOutList left_out;
+};
+
+void add_word(const Word& word, Found& found) {
   ArrayFiles files = open_arrays(word.path);
   if (!files.left_out.empty()) {
     found.notes.push_back(fmt::format("{}: leaving out members that are not arrays: {}",
@@ -87,57 +95,113 @@ void add_word(const Word& word, ArrayColumns& found) {
   for (const std::string& member : files.left_out)
     found.left_out.add({.kind = "member", .name = member, .reason = "not_an_array"});
   if (!word.name.empty() && files.arrays.size() > 1) {
-    std::string members;
-    for (const ArrayFile& array : files.arrays)
-      members += (members.empty() ? "" : ", ") + printable(array.member);
+    std::vector<std::string> members;
+    for (const ArrayFile& array : files.arrays) members.push_back(printable(array.member));
     throw Error(Code::usage, "the name '{}' is given to {} arrays", printable(word.name),
                 files.arrays.size())
         .at(word.path)
-        .hint(fmt::format("name the archive alone and pick with --fields; it has {}", members));
+        .hint(fmt::format("name the archive alone and pick with --fields; it has {}",
+                          names_of(members)));
   }
+  const auto names = [&](const std::string& member) {
+    if (!word.name.empty()) return Names{word.name, word.name};
+    const std::string field = column_name_of(member);
+    return Names{field, member.empty() ? field : member};
+  };
   for (ArrayFile& array : files.arrays) {
-    const std::string name = !word.name.empty()     ? word.name
-                             : array.member.empty() ? std::string(kLoneColumn)
-                                                    : array.member;
-    add_array(found.columns, name, std::move(array));
+    const Names both = names(array.member);
+    add_array(found.columns, both, std::move(array));
   }
+  for (UnreadArray& array : files.unread)
+    found.unread.emplace_back(Names{column_name_of(array.member), array.member}, std::move(array));
 }
 
-std::vector<ArrayColumn> selected(const std::vector<ArrayColumn>& columns,
-                                  const std::vector<std::string>& fields) {
-  if (fields.empty()) return columns;
+// The name in the file decides; that of the field may stand for several.
+std::vector<ArrayColumn> named(const std::vector<ArrayColumn>& columns, const std::string& field) {
+  std::vector<ArrayColumn> by_field;
+  for (const ArrayColumn& column : columns) {
+    if (column.member == field) return {column};
+    if (column.name == field) by_field.push_back(column);
+  }
+  return by_field;
+}
+
+Error not_there(const Found& found, const std::string& field, std::string_view option) {
+  std::vector<std::string> names, shown;
+  for (const ArrayColumn& column : found.columns) {
+    names.push_back(column.member);
+    shown.push_back(printable(column.member));
+  }
+  Error error(Code::usage, "{}: '{}' is not one of the arrays", option, printable(field));
+  error.hint(did_you_mean(field, names)).hint("the input has " + names_of(shown));
+  return error;
+}
+
+std::vector<ArrayColumn> selected(const Found& found, const std::vector<std::string>& fields) {
   std::vector<ArrayColumn> chosen;
-  const auto find_in = [](const std::vector<ArrayColumn>& among, const std::string& field) {
-    return std::find_if(among.begin(), among.end(),
-                        [&](const ArrayColumn& other) { return other.name == field; });
-  };
   for (const std::string& field : fields) {
-    const auto column = find_in(columns, field);
-    if (column == columns.end() || find_in(chosen, field) != chosen.end()) {
-      std::vector<std::string> names;
-      names.reserve(columns.size());
-      for (const ArrayColumn& other : columns) names.push_back(other.name);
-      throw Error(Code::usage, "--fields: '{}' is {}", printable(field),
-                  column == columns.end() ? "not one of the arrays" : "named twice")
-          .hint(did_you_mean(field, names))
-          .hint("the input has " + names_of(columns));
+    const std::vector<ArrayColumn> columns = named(found.columns, field);
+    if (columns.empty()) {
+      for (const auto& [names, array] : found.unread) {
+        if (names.has(field)) throw array.error;
+      }
+      throw not_there(found, field, "--fields");
     }
-    chosen.push_back(*column);
+    for (const ArrayColumn& column : columns) {
+      const bool is_twice = std::ranges::any_of(chosen, [&](const ArrayColumn& other) {
+        return other.name == column.name && other.member == column.member;
+      });
+      if (is_twice)
+        throw Error(Code::usage, "--fields: '{}' is named twice", printable(field))
+            .hint("name each array once");
+      chosen.push_back(column);
+    }
   }
   return chosen;
 }
 
-void check_columns(const std::vector<ArrayColumn>& columns) {
-  for (const ArrayColumn& column : columns) {
-    for (const ArrayFile& array : column.arrays) {
-      if (array.obstacle.empty()) continue;
-      Error error(Code::unsupported, "tensor '{}' {}", printable(column.name), array.obstacle);
-      error.at(array.file->path());
-      if (columns.size() > 1) error.hint("pick others with --fields");
-      throw error;
+// By the name in the file, or that of the field.
+void drop(Found& found, const std::vector<std::string>& fields) {
+  for (const std::string& field : fields) {
+    const auto is_it = [&](const ArrayColumn& column) {
+      return column.member == field || column.name == field;
+    };
+    const auto is_unread = [&](const auto& unread) { return unread.first.has(field); };
+    if (std::ranges::none_of(found.columns, is_it) && std::ranges::none_of(found.unread, is_unread))
+      throw not_there(found, field, "--drop");
+    if (std::ranges::all_of(found.columns, is_it)) {
+      throw Error(Code::usage, "--drop: '{}' is the last of the arrays", printable(field))
+          .hint("leave it out");
     }
+    std::erase_if(found.columns, is_it);
+    std::erase_if(found.unread, is_unread);
   }
+}
+
+// Without names everything is taken that a field can hold, and what none can is left out.
+void leave_out_unread(const Found& found, LeftOutList& left_out) {
+  for (const auto& [names, array] : found.unread) {
+    if (!array.reason.empty()) {
+      left_out.add({.kind = "member", .name = array.member, .reason = array.reason});
+      continue;
+    }
+    Error error = array.error;
+    error.hint("pick others with --fields");
+    throw error;
+  }
+}
+
+void check_columns(const std::vector<ArrayColumn>& columns) {
+  std::map<std::string_view, const ArrayColumn*> by_name;
   for (const ArrayColumn& column : columns) {
+    const auto [other, is_first] = by_name.emplace(column.name, &column);
+    if (!is_first) {
+      throw Error(Code::unsupported, "arrays '{}' and '{}' would both be the field '{}'",
+                  printable(other->second->member), printable(column.member),
+                  printable(column.name))
+          .at(column.arrays.front().file->path())
+          .hint(fmt::format("pick one of them: --fields {}", printable(column.member)));
+    }
     if (column.rows() == columns.front().rows()) continue;
     throw Error(Code::schema, "column '{}' has {} rows, but '{}' has {}", printable(column.name),
                 column.rows(), printable(columns.front().name), columns.front().rows())
@@ -159,7 +223,8 @@ std::uint64_t ArrayColumn::rows() const {
 std::string path_in_word(const std::string& input) { return split_word(input).path; }
 
 std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& inputs,
-                                               const std::vector<std::string>& fields) {
+                                               const std::vector<std::string>& fields,
+                                               const std::vector<std::string>& dropped) {
   std::vector<Word> words;
   std::size_t arrays = 0;
   for (const std::string& input : inputs) {
@@ -173,13 +238,21 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
         .at(other->path)
         .hint("pass only .npy, .npz, .pt or .safetensors files, or a single input");
   }
-  ArrayColumns found;
+  Found found;
   for (const Word& word : words) add_word(word, found);
-  found.columns = selected(found.columns, fields);
-  // Whoever names the fields has decided what to leave out.
-  if (!fields.empty()) found.left_out = {};
-  check_columns(found.columns);
-  return found;
+  drop(found, dropped);
+  ArrayColumns result;
+  if (fields.empty()) {
+    result = {.columns = std::move(found.columns),
+              .notes = std::move(found.notes),
+              .left_out = std::move(found.left_out)};
+    leave_out_unread(found, result.left_out);
+  } else {
+    // Whoever names the fields has decided what to leave out.
+    result.columns = selected(found, fields);
+  }
+  check_columns(result.columns);
+  return result;
 }
 
 }  // namespace shale

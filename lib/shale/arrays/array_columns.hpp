@@ -11,7 +11,8 @@ namespace shale {
 
 /// A column of rows: arrays of one dtype and one shape of rows, end to end.
 struct ArrayColumn {
-  std::string name;
+  std::string name;               ///< of its field
+  std::string member;             ///< what the input calls it: "train/x" of the field train_x
   std::vector<ArrayFile> arrays;  ///< at least one
   [[nodiscard]] std::uint64_t rows() const;
 };
@@ -30,12 +31,15 @@ struct ArrayColumns {
 /// What `inputs` are, if they are arrays: each an .npy file, whose column is "x", an .npz archive
 /// or a file of tensors, whose arrays are columns of their names, or "name=file". Inputs of one
 /// name follow one another. A path that exists is a path, whatever it looks like. Nullopt for
-/// inputs that are not arrays at all. `fields`: only these columns, in this order; empty: all.
+/// inputs that are not arrays at all. `fields`: only these columns, by field or member, in this
+/// order; empty: all that fields can hold, but for those that are `dropped`.
 /// Errors: same as open_arrays; Code::usage for arrays among other inputs, an archive of several
-/// arrays under one name, a field that is not there; Code::unsupported, by name, for a tensor that
-/// cannot be read; Code::schema, with both, for arrays of one column that differ in dtype or
-/// shape, and for columns that differ in length.
+/// arrays under one name, a field that is not there; Code::unsupported, by name, for two arrays of
+/// one field; what is wrong with an array that is asked for, or that is not left out; Code::schema,
+/// with both, for arrays of one column that differ in dtype or shape, and for columns that differ
+/// in length.
 [[nodiscard]] std::optional<ArrayColumns> find_array_columns(
-    const std::vector<std::string>& inputs, const std::vector<std::string>& fields);
+    const std::vector<std::string>& inputs, const std::vector<std::string>& fields,
+    const std::vector<std::string>& dropped = {});
 
 }  // namespace shale

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "shale/base/checksum.hpp"
@@ -114,8 +113,7 @@ class MemberBytes {
   void prove() {
     if (inflater_) prove_end();
     if (crc32_ == member_.crc32) return;
-    throw damaged("checksum mismatch in member '{}': found crc32 {:#010x}, expected {:#010x}",
-                  printable(member_.name), crc32_, member_.crc32);
+    throw member_checksum_error(member_, crc32_, file_->path());
   }
 
   // The stream ends where the array does, and fills the room that the directory says.
@@ -246,21 +244,28 @@ NpyHeader read_header(std::uint64_t size, const std::string& where, Read read) t
   throw;
 }
 
-template <class Read>
-ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
-  NpyHeader header = read_header(size, where, read);
-  if (header.shape.empty()) {
-    throw Error(Code::unsupported, "array has no axes, so it has no samples")
-        .at(where, 0)
-        .hint("save it with shape (1,), for example by numpy.atleast_1d");
-  }
+Error no_axes(const std::string& where) {
+  return Error(Code::unsupported, "array has no axes, so it has no samples")
+      .at(where, 0)
+      .hint("save it with shape (1,), for example by numpy.atleast_1d");
+}
+
+// `read_behind` gives the bytes at an offset behind the array, where they can be looked at.
+template <class ReadBehind>
+ArrayFile array_behind(NpyHeader header, std::uint64_t size, const std::string& where,
+                       ReadBehind read_behind) {
   const std::uint64_t bytes = product(header.dtype.item_bytes(), header.shape);
-  if (size < header.data_offset || size - header.data_offset != bytes) {
+  if (size < header.data_offset || size - header.data_offset < bytes) {
     throw Error(Code::damaged,
                 "array of shape {} takes {} bytes after its header, but the file has {}",
                 shape_text(header.shape), bytes, size - std::min(size, header.data_offset))
         .at(where, std::min(size, header.data_offset))
         .hint("the file was truncated, or is still being written; save or copy it again");
+  }
+  if (const std::uint64_t end = header.data_offset + bytes; end < size) {
+    std::vector<std::byte> behind(std::min(size - end, kNpyPrefixBytes));
+    if (!read_behind(end, std::span(behind))) behind.clear();
+    throw npy_goes_on(header, size - end, behind, where, end);
   }
   return {.file = {},
           .member = {},
@@ -273,63 +278,110 @@ ArrayFile read_array(std::uint64_t size, const std::string& where, Read read) {
 
 ArrayFile open_npy(const std::shared_ptr<const InputFile>& file) {
   std::uint64_t at = 0;
-  ArrayFile array = read_array(file->size(), file->path(), [&](std::span<std::byte> into) {
+  NpyHeader header = read_header(file->size(), file->path(), [&](std::span<std::byte> into) {
     file->read_exact(at, into);
     at += into.size();
   });
+  if (header.shape.empty()) throw no_axes(file->path());
+  ArrayFile array = array_behind(std::move(header), file->size(), file->path(),
+                                 [&](std::uint64_t offset, std::span<std::byte> into) {
+                                   file->read_exact(offset, into);
+                                   return true;
+                                 });
   array.file = file;
   return array;
 }
 
-ArrayFile open_archived(const std::shared_ptr<const InputFile>& file, ZipMember member) try {
-  MemberBytes bytes(*file, member);
-  ArrayFile array =
-      read_array(member.bytes, {}, [&](std::span<std::byte> into) { bytes.read(into); });
-  array.file = file;
-  array.member = member.name.substr(0, member.name.size() - kMemberSuffix.size());
-  if (!member.is_deflated) array.data_offset += member.data_offset;
-  array.archived = std::move(member);
-  return array;
-} catch (const Error& error) {
-  // The member's own bytes have no file name; what has one already names the member.
-  throw error.file().empty() ? in_member(error, member, file->path()) : error;
-}
+// One member of an archive, into what was found. `reason`: it is left out for.
+class MemberOpener {
+ public:
+  MemberOpener(const std::shared_ptr<const InputFile>& file, ArrayFiles& found)
+      : file_(file), found_(found) {}
 
-ArrayFile array_of(StoredTensor tensor, const std::shared_ptr<const InputFile>& file) {
-  ArrayFile array;
-  array.file = file;
-  if (!tensor.name.empty()) array.member = column_name_of(tensor);
-  array.obstacle = std::move(tensor.obstacle);
-  if (array.obstacle.empty() && tensor.shape.empty())
-    array.obstacle = "has no axes, so it has no samples";
-  if (!array.obstacle.empty()) {
-    array.shape = {0};
-    return array;
+  void open(ZipMember member) {
+    std::string name = member.name.substr(0, member.name.size() - kMemberSuffix.size());
+    reason_.clear();
+    try {
+      ArrayFile array = array_of(member);
+      array.file = file_;
+      array.member = std::move(name);
+      if (!member.is_deflated) array.data_offset += member.data_offset;
+      array.archived = std::move(member);
+      found_.arrays.push_back(std::move(array));
+    } catch (const Error& error) {
+      if (error.code() != Code::unsupported && error.code() != Code::damaged) throw;
+      // The member's own bytes have no file name; what has one already names the member.
+      found_.unread.push_back(
+          {std::move(name), error.file().empty() ? in_member(error, member, file_->path()) : error,
+           reason_});
+    }
   }
+
+ private:
+  ArrayFile array_of(const ZipMember& member) {
+    if (member.is_repeated) throw repeated_member(member, file_->path());
+    MemberBytes bytes(*file_, member);
+    NpyHeader header = header_of(member, bytes);
+    if (header.shape.empty()) {
+      reason_ = "single_value";
+      throw no_axes({});
+    }
+    return array_behind(std::move(header), member.bytes, {},
+                        [&](std::uint64_t offset, std::span<std::byte> into) {
+                          if (!member.is_deflated)
+                            file_->read_exact(member.data_offset + offset, into);
+                          return !member.is_deflated;
+                        });
+  }
+
+  NpyHeader header_of(const ZipMember& member, MemberBytes& bytes) try {
+    return read_header(member.bytes, {}, [&](std::span<std::byte> into) { bytes.read(into); });
+  } catch (const Error& error) {
+    if (error.code() == Code::unsupported) reason_ = "type_not_held";
+    throw;
+  }
+
+  std::shared_ptr<const InputFile> file_;
+  ArrayFiles& found_;
+  std::string reason_;
+};
+
+void add_tensor(StoredTensor tensor, const std::shared_ptr<const InputFile>& file,
+                ArrayFiles& found) {
+  const bool has_axes = !tensor.obstacle.empty() || !tensor.shape.empty();
+  if (!has_axes) tensor.obstacle = "has no axes, so it has no samples";
+  if (!tensor.obstacle.empty()) {
+    Error error(Code::unsupported, "tensor '{}' {}", printable(column_name_of(tensor.name)),
+                tensor.obstacle);
+    error.at(file->path());
+    found.unread.push_back(
+        {std::move(tensor.name), std::move(error), has_axes ? "type_not_held" : "single_value"});
+    return;
+  }
+  ArrayFile& array = found.arrays.emplace_back();
+  array.file = file;
   array.fortran_order = tensor.is_fortran();
   if (!array.fortran_order) array.strides = std::move(tensor.strides);
+  array.member = std::move(tensor.name);
   array.dtype = std::move(tensor.dtype);
   array.swaps = std::move(tensor.swaps);
   array.shape = std::move(tensor.shape);
   array.data_offset = tensor.offset;
-  return array;
 }
 
-ArrayFiles arrays_of(StoredTensors found, const std::shared_ptr<const InputFile>& file) {
-  ArrayFiles arrays{.arrays = {}, .left_out = std::move(found.left_out)};
-  std::set<std::string> names;
-  for (StoredTensor& tensor : found.tensors) {
-    arrays.arrays.push_back(array_of(std::move(tensor), file));
-    const std::string& name = arrays.arrays.back().member;
-    if (names.insert(name).second) continue;
-    throw Error(Code::unsupported,
-                "two tensors are named '{}', once their dots and slashes are underscores",
-                printable(name))
-        .at(file->path())
-        .hint("save them under other names");
-  }
-  if (arrays.arrays.empty()) throw holds_no_tensor(arrays.left_out, file->path());
-  return arrays;
+// At least one array, or the error of the first that cannot be read.
+ArrayFiles checked(ArrayFiles found) {
+  if (found.arrays.empty() && !found.unread.empty()) throw found.unread.front().error;
+  return found;
+}
+
+ArrayFiles arrays_of(StoredTensors tensors, const std::shared_ptr<const InputFile>& file) {
+  ArrayFiles found;
+  found.left_out = std::move(tensors.left_out);
+  for (StoredTensor& tensor : tensors.tensors) add_tensor(std::move(tensor), file, found);
+  if (found.arrays.empty() && found.unread.empty())
+    throw holds_no_tensor(found.left_out, file->path());
+  return checked(std::move(found));
 }
 
 // A file of another kind is not a damaged array, whatever its name ends in.
@@ -374,21 +426,22 @@ ArrayFiles open_arrays(const std::string& path) {
   }
   WindowReader window(*file);
   std::vector<ZipMember> members = read_zip_directory(file->size(), window.views(), path);
+  MemberOpener opener(file, found);
   for (ZipMember& member : members) {
     if (member.name.ends_with(kMemberSuffix)) {
-      found.arrays.push_back(open_archived(file, std::move(member)));
+      opener.open(std::move(member));
     } else {
       found.left_out.push_back(std::move(member.name));
     }
   }
-  if (found.arrays.empty()) {
+  if (found.arrays.empty() && found.unread.empty()) {
     throw Error(Code::unsupported, "archive of {} members holds no .npy file",
                 found.left_out.size())
         .at(path)
         .hint(fmt::format("unpack it, and convert the folder: unzip '{}' -d FOLDER",
                           printable(path)));
   }
-  return found;
+  return checked(std::move(found));
 }
 
 std::unique_ptr<RowStream> open_member(const ArrayFile& array) {

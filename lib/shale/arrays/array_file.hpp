@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/arrays/row_stream.hpp"
+#include "shale/base/error.hpp"
 #include "shale/data/dtype.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/wire/zip_directory.hpp"
@@ -30,7 +31,6 @@ struct ArrayFile {
   std::optional<ZipMember> archived = {};  ///< of an .npz archive: where its bytes lie, and how
   /// Of a tensor that is neither in C nor in Fortran order: in elements; else empty.
   std::vector<std::uint64_t> strides = {};
-  std::string obstacle = {};  ///< why a tensor cannot be read, "is sparse": the rest is empty then
 
   /// Its elements lie in `file` from data_offset on, in their own order of axes and bytes. The
   /// others come from open_member.
@@ -39,10 +39,18 @@ struct ArrayFile {
   [[nodiscard]] std::uint64_t bytes() const;
 };
 
+/// An array that cannot be read, though others of its file can.
+struct UnreadArray {
+  std::string member;
+  Error error;
+  std::string reason = {};  ///< it is left out for; empty: only if others are asked for by name
+};
+
 /// The arrays of one file, in its order.
 struct ArrayFiles {
-  std::vector<ArrayFile> arrays;      ///< at least one
-  std::vector<std::string> left_out;  ///< members or values of the file that are not arrays
+  std::vector<ArrayFile> arrays;  ///< at least one
+  std::vector<UnreadArray> unread = {};
+  std::vector<std::string> left_out = {};  ///< members or values of the file that are not arrays
 };
 
 /// True for what begins like an .npy file, a zip archive, or a file of tensors.
@@ -54,7 +62,7 @@ struct ArrayFiles {
 /// same as InputFile; Code::damaged, with file and offset, and the member of an archive;
 /// Code::unsupported for 0-d arrays, for dtypes that are not of fixed size, for encrypted members,
 /// for files without an array and of another kind; Code::limit as parse_npy_header; same as
-/// read_pt_archive and read_safetensors. What is wrong with one tensor alone is its obstacle.
+/// read_pt_archive and read_safetensors. What is wrong with one array of several is in `unread`.
 [[nodiscard]] ArrayFiles open_arrays(const std::string& path);
 
 /// The elements of an archive's member from the first on, in its own order of axes and bytes; those

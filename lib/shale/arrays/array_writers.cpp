@@ -71,6 +71,23 @@ void write_npz(OutputFile& archive, const std::vector<NpzMember>& members, bool 
   archive.append(directory.bytes());
 }
 
+std::uint64_t npz_bytes(const std::vector<NpzMemberSize>& members) {
+  ByteWriter directory;
+  std::uint64_t bytes = 0;
+  for (const NpzMemberSize& member : members) {
+    const ZipEntry entry{.name = member.name,
+                         .is_wide = member.bytes > kMostNarrowZipBytes,
+                         .offset = bytes,
+                         .bytes = member.bytes,
+                         .stored = member.bytes};
+    bytes += zip_local_header(entry).size() + member.bytes;
+    append_zip_directory_entry(directory, entry);
+  }
+  const std::uint64_t of_entries = directory.size();
+  append_zip_end(directory, members.size(), bytes, of_entries);
+  return bytes + directory.size();
+}
+
 void write_tensors(OutputFile& file, const TensorFrame& frame, std::span<const ColumnFile> columns,
                    const std::function<void()>& stop_if_asked) {
   std::vector<std::uint32_t> crc32s(columns.size());

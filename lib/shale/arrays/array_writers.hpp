@@ -31,6 +31,13 @@ struct NpzMember {
 void write_npz(OutputFile& archive, const std::vector<NpzMember>& members, bool is_deflated,
                const std::function<void()>& stop_if_asked);
 
+/// Bytes of such an archive, of members of this name and size; where they are deflated, the most.
+struct NpzMemberSize {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+[[nodiscard]] std::uint64_t npz_bytes(const std::vector<NpzMemberSize>& members);
+
 /// A file that holds the rows of a column, from `offset` on.
 struct ColumnFile {
   std::string path;

@@ -15,7 +15,7 @@
 namespace shale {
 namespace {
 
-constexpr int kGzipWindow = 15 + 16;  // the largest window, with the header of gzip
+constexpr int kZlibWindow = 15, kGzipWindow = 15 + 16;  // the largest window, with either header
 constexpr int kLeastWindowLog = 10, kMostWindowLog = 31;
 constexpr std::string_view kZstdMagic("\x28\xb5\x2f\xfd", 4), kSkippableTail("\x2a\x4d\x18", 3);
 constexpr std::string_view kDamagedStreamHint =
@@ -67,7 +67,8 @@ std::uint64_t window_of_frame(Bytes header) {
 }  // namespace
 
 std::string_view name_of(Packing packing) {
-  return packing == Packing::gzip ? "gzip" : packing == Packing::zstd ? "zstd" : "";
+  constexpr std::string_view kNames[] = {"", "gzip", "zstd", "zlib"};
+  return kNames[static_cast<std::size_t>(packing)];
 }
 
 std::uint64_t zstd_window_of(Bytes head) {
@@ -83,8 +84,10 @@ std::uint64_t zstd_window_of(Bytes head) {
 
 struct Decoder::State {
   State(Packing of, std::uint64_t most) : packing(of), most_window(most) {
-    if (packing == Packing::gzip && ::inflateInit2(&gzip, kGzipWindow) != Z_OK)
-      throw std::bad_alloc();
+    if (is_deflated()) {
+      const int window = packing == Packing::gzip ? kGzipWindow : kZlibWindow;
+      if (::inflateInit2(&deflated, window) != Z_OK) throw std::bad_alloc();
+    }
     if (packing != Packing::zstd) return;
     zstd.reset(ZSTD_createDCtx());
     if (!zstd) throw std::bad_alloc();
@@ -94,27 +97,30 @@ struct Decoder::State {
     (void)ZSTD_DCtx_setParameter(zstd.get(), ZSTD_d_windowLogMax, log);
   }
   ~State() {
-    if (packing == Packing::gzip) (void)::inflateEnd(&gzip);
+    if (is_deflated()) (void)::inflateEnd(&deflated);
+  }
+  [[nodiscard]] bool is_deflated() const {
+    return packing == Packing::gzip || packing == Packing::zlib;
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  Progress inflate_gzip(Bytes piece, std::span<std::byte> into) {
+  Progress inflate(Bytes piece, std::span<std::byte> into) {
     constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
     // A member has ended: another one begins.
-    if (may_end && !piece.empty()) (void)::inflateReset(&gzip);
+    if (may_end && !piece.empty()) (void)::inflateReset(&deflated);
     // zlib reads its input, but does not say so in the type.
-    gzip.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(piece.data()));
-    gzip.avail_in = static_cast<uInt>(std::min(piece.size(), kMost));
-    gzip.next_out = reinterpret_cast<Bytef*>(into.data());
-    gzip.avail_out = static_cast<uInt>(std::min(into.size(), kMost));
-    const uInt in = gzip.avail_in, out = gzip.avail_out;
-    const int result = ::inflate(&gzip, Z_NO_FLUSH);
+    deflated.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(piece.data()));
+    deflated.avail_in = static_cast<uInt>(std::min(piece.size(), kMost));
+    deflated.next_out = reinterpret_cast<Bytef*>(into.data());
+    deflated.avail_out = static_cast<uInt>(std::min(into.size(), kMost));
+    const uInt in = deflated.avail_in, out = deflated.avail_out;
+    const int result = ::inflate(&deflated, Z_NO_FLUSH);
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-      throw invalid_stream(packing, gzip.msg != nullptr ? gzip.msg : "wrong data");
+      throw invalid_stream(packing, deflated.msg != nullptr ? deflated.msg : "wrong data");
     if (in > 0 || result == Z_STREAM_END) may_end = result == Z_STREAM_END;
-    return {.taken = in - gzip.avail_in, .given = out - gzip.avail_out};
+    return {.taken = in - deflated.avail_in, .given = out - deflated.avail_out};
   }
 
   Progress decode_zstd(Bytes piece, std::span<std::byte> into) {
@@ -147,7 +153,7 @@ struct Decoder::State {
 
   Packing packing;
   std::uint64_t most_window;
-  z_stream gzip = {};
+  z_stream deflated = {};
   std::unique_ptr<ZSTD_DCtx, FreeZstdContext> zstd = nullptr;
   bool may_end = true, has_begun = false, is_padding = false;
 };
@@ -169,8 +175,7 @@ Decoder::Progress Decoder::decode(Bytes piece, std::span<std::byte> into) {
   if (is_behind_end && piece.front() == std::byte{0}) state.is_padding = true;
   if (state.is_padding) return state.pass_padding(piece);
   state.has_begun = state.has_begun || !piece.empty();
-  return state.packing == Packing::gzip ? state.inflate_gzip(piece, into)
-                                        : state.decode_zstd(piece, into);
+  return state.is_deflated() ? state.inflate(piece, into) : state.decode_zstd(piece, into);
 }
 
 bool Decoder::may_end() const { return state_->may_end; }

@@ -11,18 +11,18 @@
 namespace shale {
 
 /// How a stream is compressed as a whole.
-enum class Packing : std::uint8_t { none, gzip, zstd };
+enum class Packing : std::uint8_t { none, gzip, zstd, zlib };
 
-/// "gzip", "zstd"; "" for none.
+/// "gzip", "zstd", "zlib"; "" for none.
 [[nodiscard]] std::string_view name_of(Packing packing);
 
 /// The window, in bytes, that decompressing the first frame of a zstd stream takes, from the
 /// stream's first bytes (512 do); 0 if they do not say.
 [[nodiscard]] std::uint64_t zstd_window_of(Bytes head);
 
-/// Decompresses a stream of gzip members (RFC 1952) or zstd frames (RFC 8878), however many follow
-/// each other, piece by piece; their checksums are compared. Zeros behind the last one are padding,
-/// as tapes have it. One thread. Computed by zlib and libzstd.
+/// Decompresses a stream of gzip members (RFC 1952), zlib streams (RFC 1950) or zstd frames (RFC
+/// 8878), however many follow each other, piece by piece; their checksums are compared. Zeros
+/// behind the last one are padding, as tapes have it. One thread. Computed by zlib and libzstd.
 class Decoder {
  public:
   /// `most_window`: of a zstd stream, rounded up to a power of two; gzip takes 50 KiB.

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 
 namespace shale {
@@ -59,6 +61,14 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> wor
                          std::string_view prefix) {
   const std::optional<std::string_view> nearest = nearest_word(word, words);
   return nearest ? fmt::format("did you mean '{}{}'?", prefix, printable(*nearest)) : "";
+}
+
+std::string checked_word(const std::string& word, std::span<const std::string> words,
+                         std::string_view what) {
+  if (std::find(words.begin(), words.end(), word) != words.end()) return word;
+  throw Error(Code::usage, "{} '{}' is not {}{}", what, printable(word),
+              words.size() > 1 ? "one of " : "", fmt::join(words, ", "))
+      .hint(did_you_mean(word, words));
 }
 
 }  // namespace shale

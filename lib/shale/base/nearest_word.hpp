@@ -19,4 +19,9 @@ namespace shale {
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> words,
                                        std::string_view prefix = "");
 
+/// The word, which must be one of these; `what` is what it was given as: "--io". Errors:
+/// Code::usage listing them.
+[[nodiscard]] std::string checked_word(const std::string& word, std::span<const std::string> words,
+                                       std::string_view what);
+
 }  // namespace shale

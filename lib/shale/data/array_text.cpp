@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/data/stored_tensor.hpp"
 
 namespace shale {
 namespace {
 
-// The name that NumPy has for numbers and times; nullopt for other types and for
-// strings that are not a dtype.
+// The name that NumPy has for numbers and times, or others for numbers that it lacks; nullopt for
+// other types and for strings that are not a dtype.
 std::optional<std::string> name_of_type(std::string_view descr) {
+  if (const std::string_view raw = raw_dtype_name(descr); !raw.empty()) return std::string(raw);
   if (descr.size() < 3 || (descr[0] != '<' && descr[0] != '|')) return std::nullopt;
   if (descr.substr(1) == "b1") return "bool";
   constexpr std::pair<char, std::string_view> kNames[] = {
@@ -41,7 +44,12 @@ std::string dtype_text(std::string_view descr) {
 std::string dtype_text(const DType& dtype) { return dtype_text(dtype.descr()); }
 
 std::string shape_text(std::span<const std::uint64_t> shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  std::vector<std::string> sides;
+  sides.reserve(shape.size());
+  for (const std::uint64_t side : shape)
+    sides.push_back(side == kFreeSide ? "?" : fmt::to_string(side));
+  const bool has_comma = shape.size() == 1 && shape[0] != kFreeSide;
+  return fmt::format("({}{})", fmt::join(sides, ", "), has_comma ? "," : "");
 }
 
 std::string array_text(const DType& dtype, std::span<const std::uint64_t> shape) {

@@ -48,13 +48,14 @@ void add_name(Hasher128& hasher, const Field& field) {
   hasher.update(bytes_of(field.kind));
 }
 
-void add_tensor(Hasher128& hasher, const Field& field, const AnyBytes& elements) {
+void add_tensor(Hasher128& hasher, const Field& field, std::span<const std::uint64_t> shape,
+                const AnyBytes& elements) {
   const Bytes dtype = as_bytes(field.dtype.descr());
-  const std::uint64_t dimensions = field.shape.size();
+  const std::uint64_t dimensions = shape.size();
   add_number(hasher, sizeof(std::uint64_t) * (2 + dimensions) + dtype.size() + elements.size());
   add_run(hasher, dtype);
   add_number(hasher, dimensions);
-  for (const std::uint64_t side : field.shape) add_number(hasher, side);
+  for (const std::uint64_t side : shape) add_number(hasher, side);
   add_bytes(hasher, elements);
 }
 
@@ -65,7 +66,8 @@ void add_list(Hasher128& hasher, const Value& list) {
   for (std::uint64_t i = 0; i < count; ++i) add_any(hasher, element_of(list, i));
 }
 
-void add_value(Hasher128& hasher, const Field& field, const Value& value) {
+void add_value(Hasher128& hasher, const Field& field, std::span<const std::uint64_t> shape,
+               const Value& value) {
   switch (field.kind) {
     case Kind::bytes:
     case Kind::text:
@@ -78,7 +80,7 @@ void add_value(Hasher128& hasher, const Field& field, const Value& value) {
       add_run(hasher, bytes_of(std::get<double>(value)));
       break;
     case Kind::tensor:
-      add_tensor(hasher, field, run_of(value));
+      add_tensor(hasher, field, shape, run_of(value));
       break;
     case Kind::list:
       add_list(hasher, value);
@@ -91,11 +93,13 @@ SampleDigest digest_with_head(const Sample& sample, const Schema& schema, Hash12
   // Kept by the thread: this runs on every sample, and a new state would be an allocation each.
   thread_local Hasher128 hasher;
   hasher.reset();
+  ShapeWalk shapes(sample.sides);
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
+    const auto shape = shapes.next(field);
     if (!std::holds_alternative<std::monostate>(sample.values.at(i))) {
       add_name(hasher, field);
-      add_value(hasher, field, sample.values.at(i));
+      add_value(hasher, field, shape, sample.values.at(i));
     }
     if (i == 0 && head != nullptr) *head = hasher.digest();
   }

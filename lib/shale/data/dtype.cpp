@@ -29,8 +29,11 @@ constexpr std::size_t kMostAxes = 64;  // NPY_MAXDIMS of NumPy 2
 constexpr std::size_t kMostSwaps = 65'536;
 
 bool is_listed(std::string_view list, std::string_view word) {
-  return !word.empty() && word.find(' ') == std::string_view::npos &&
-         list.find(fmt::format(" {} ", word)) != std::string_view::npos;
+  if (word.empty() || word.find(' ') != std::string_view::npos) return false;
+  std::size_t at = list.find(word);
+  while (at != std::string_view::npos && !(list[at - 1] == ' ' && list[at + word.size()] == ' '))
+    at = list.find(word, at + 1);
+  return at != std::string_view::npos;
 }
 
 // A number from 1 to kMostItemBytes as NumPy prints it, without leading zeros.
@@ -85,11 +88,11 @@ std::uint32_t swap_width(char letter, std::uint64_t bytes) {
 }
 
 // NumPy prints "[1s]" as "[s]".
-std::string without_one(std::string_view descr) {
+std::string without_one(std::string descr) {
   const std::size_t bracket = descr.find("[1");
-  const bool has_one = bracket != std::string_view::npos && descr[bracket + 2] > '9';
-  std::string text(descr);
-  return has_one ? text.erase(bracket + 1, 1) : text;
+  const bool has_one = bracket != std::string::npos && descr[bracket + 2] > '9';
+  if (has_one) descr.erase(bracket + 1, 1);
+  return descr;
 }
 
 Element plain_element(std::string_view descr, Orders orders) {
@@ -119,8 +122,8 @@ Element plain_element(std::string_view descr, Orders orders) {
   if (order == '|' && !is_byteless) {
     throw Error(Code::unsupported, "dtype '{}' does not say its byte order", printable(descr));
   }
-  Element element{
-      fmt::format("{}{}", is_byteless ? '|' : '<', without_one(descr.substr(1))), *bytes, {}};
+  Element element{without_one(std::string(descr)), *bytes, {}};
+  element.descr[0] = is_byteless ? '|' : '<';
   if (order == '>' && !is_byteless) {
     const std::uint32_t width = swap_width(descr[1], *bytes);
     element.swaps.push_back({0, width, *bytes / width});
@@ -365,8 +368,12 @@ DType DType::parse(std::string_view descr) {
 
 DType DType::packed(std::span<const std::pair<std::string, std::string>> names_and_types) {
   ColumnList columns;
-  for (const auto& [name, descr] : names_and_types) {
-    columns.add(python_repr(name), plain_element(descr, Orders::little), {}, 1);
+  for (const auto& [name, type] : names_and_types) {
+    // "(2,)<u8", as NumPy takes it: two of them.
+    const std::size_t shape = type.starts_with('(') ? type.find(')') + 1 : 0;
+    const std::uint64_t count = shape > 0 ? parse_width(type.substr(1, shape - 3)).value_or(0) : 1;
+    columns.add(python_repr(name), plain_element(type.substr(shape), Orders::little),
+                type.substr(0, shape), count);
   }
   Element element = columns.take();
   return {std::move(element.descr), element.bytes};

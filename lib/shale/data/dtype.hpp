@@ -29,7 +29,8 @@ class DType {
   /// little-endian; Code::damaged for an invalid list, or one that names a column twice;
   /// Code::limit for strings above kMostTextBytes and for more than kMostLevels of lists.
   [[nodiscard]] static DType parse(std::string_view descr);
-  /// The structured type of columns (name, plain type) that lie one after the other.
+  /// The structured type of columns (name, plain type) that lie one after the other; a type may be
+  /// that of so many, "(2,)<u8".
   /// Errors: same as parse; Code::bug for a name that is not UTF-8.
   [[nodiscard]] static DType packed(
       std::span<const std::pair<std::string, std::string>> names_and_types);

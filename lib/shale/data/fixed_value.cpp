@@ -110,12 +110,6 @@ Field field_of_column(std::string name, const DType& dtype, std::vector<std::uin
   return field;
 }
 
-std::string field_text(const Field& field) {
-  if (field.dtype.item_bytes() == 0)
-    return fmt::format("{} ({})", printable(field.name), name_of(field.kind));
-  return fmt::format("{} {}", printable(field.name), array_text(field.dtype, field.shape));
-}
-
 DType dtype_of_column(const Field& field) {
   if (field.dtype.item_bytes() > 0) return field.dtype;
   return field.kind == Kind::real ? whole_real() : whole_integer();
@@ -133,17 +127,16 @@ std::vector<std::uint64_t> shape_of_column(const Field& field, std::uint64_t row
 }
 
 std::optional<std::uint64_t> fixed_bytes_of(const Field& field) {
+  if (!field.has_fixed_size()) return std::nullopt;
   if (field.kind == Kind::tensor) return field.tensor_bytes();
-  if (is_located(field.kind)) return std::nullopt;
   constexpr std::uint64_t kWholeBytes = 8;
   return field.dtype.item_bytes() > 0 ? field.dtype.item_bytes() : kWholeBytes;
 }
 
 bool has_fixed_fields(const Schema& schema) {
   return !schema.fields.empty() &&
-         std::all_of(schema.fields.begin(), schema.fields.end(), [](const Field& field) {
-           return field.kind == Kind::tensor || !is_located(field.kind);
-         });
+         std::all_of(schema.fields.begin(), schema.fields.end(),
+                     [](const Field& field) { return field.has_fixed_size(); });
 }
 
 void refuse_empty_rows(const Schema& schema, std::uint64_t rows) {

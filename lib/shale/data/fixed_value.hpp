@@ -20,8 +20,6 @@ namespace shale {
 /// of the field, as Field::dtype says.
 [[nodiscard]] Field field_of_column(std::string name, const DType& dtype,
                                     std::vector<std::uint64_t> shape);
-/// "x uint8 (32, 32, 3)", or "image (bytes)" for a field without dtype. Safe to print.
-[[nodiscard]] std::string field_text(const Field& field);
 /// NumPy's type of the column that a field of fixed size is.
 [[nodiscard]] DType dtype_of_column(const Field& field);
 /// NumPy's type of what is stored of a field; nullopt for bytes, text and lists, and for numbers
@@ -30,8 +28,8 @@ namespace shale {
 /// NumPy's shape of a column of so many values.
 [[nodiscard]] std::vector<std::uint64_t> shape_of_column(const Field& field, std::uint64_t rows);
 
-/// Bytes of each value of a field; nullopt for bytes, text and lists, whose values differ in size.
-/// Errors: same as Field::tensor_bytes.
+/// Bytes of each value of a field; nullopt for bytes, text, lists, ragged tensors and optional
+/// fields, whose values differ in size. Errors: same as Field::tensor_bytes.
 [[nodiscard]] std::optional<std::uint64_t> fixed_bytes_of(const Field& field);
 /// True if every field has values of one size, and there is one.
 [[nodiscard]] bool has_fixed_fields(const Schema& schema);

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kDialectNames[] = {"own",        "plain",  "msgpack", "coclr",
-                                              "lyken-old",  "caffe",  "xunge",   "thecml",
-                                              "tensorpack", "pickle", "lsun",    "robomimic"};
+constexpr std::string_view kDialectNames[] = {
+    "own",        "plain",  "msgpack", "coclr",     "lyken-old", "caffe",    "xunge", "thecml",
+    "tensorpack", "pickle", "lsun",    "robomimic", "samples",   "episodes", "keys"};
 
 }  // namespace
 
@@ -25,12 +28,52 @@ Dialect dialect_named(std::string_view name) {
   return static_cast<Dialect>(found - std::begin(kDialectNames));
 }
 
-std::optional<Dialect> wanted_dialect(std::string_view name) {
-  if (name == "auto") return std::nullopt;
-  const auto* const found = std::find(std::begin(kDialectNames), std::end(kDialectNames), name);
-  if (found == std::end(kDialectNames) || name == name_of(Dialect::own))
-    throw Error(Code::usage, "--parse {} is not known", printable(name));
-  return static_cast<Dialect>(found - std::begin(kDialectNames));
+Parsing wanted_parsing(std::string_view parse, std::string_view database) {
+  Parsing parsing;
+  parsing.database = database;
+  if (parse.empty() || parse == "auto") return parsing;
+  if (parse.find('=') != std::string_view::npos) {
+    parsing.dialect = Dialect::keys;
+    parsing.keys = parse;
+    return parsing;
+  }
+  const auto* const found = std::find(std::begin(kDialectNames), std::end(kDialectNames), parse);
+  if (found == std::end(kDialectNames) || parse == name_of(Dialect::own) ||
+      parse == name_of(Dialect::keys))
+    throw Error(Code::usage, "--parse {} is not known", printable(parse));
+  parsing.dialect = static_cast<Dialect>(found - std::begin(kDialectNames));
+  return parsing;
+}
+
+std::string options_of(const Parsing& parsing) {
+  std::string options;
+  if (!parsing.database.empty()) options += " --database " + shell_word(parsing.database);
+  if (parsing.dialect.value_or(Dialect::own) < Dialect::msgpack) return options;
+  const bool is_by_keys = parsing.dialect == Dialect::keys;
+  return options + " --parse " +
+         (is_by_keys ? shell_word(parsing.keys) : std::string(name_of(*parsing.dialect)));
+}
+
+bool is_parsed_so(const ShardLayout& layout, const Parsing& wanted) {
+  Parsing found = parsing_of(layout);
+  if (!wanted.dialect) found.dialect = std::nullopt;
+  if (wanted.dialect != Dialect::keys) found.keys.clear();
+  if (wanted.database.empty()) found.database.clear();
+  return found == wanted;
+}
+
+std::string words_of(const Parsing& parsing) {
+  const Dialect dialect = parsing.dialect.value_or(Dialect::plain);
+  std::string words = options_of(parsing);
+  if (dialect < Dialect::msgpack) words += fmt::format(" --parse {}", name_of(dialect));
+  return words.substr(1);
+}
+
+Parsing parsing_of(const ShardLayout& layout) {
+  Parsing parsing(layout.dialect);
+  if (layout.dialect == Dialect::keys) parsing.keys = layout.keys;
+  parsing.database = layout.database;
+  return parsing;
 }
 
 std::string_view layout_name_of(const ShardLayout& layout) {

@@ -32,11 +32,17 @@ struct FieldPlace {
 
 /// What the index says of one field of one sample: a place, or the number itself.
 struct IndexCell {
-  FieldPlace place;          ///< bytes, text, tensor, list
-  std::int64_t integer = 0;  ///< integer
-  double real = 0;           ///< real
+  FieldPlace place;           ///< bytes, text, tensor, list
+  std::int64_t integer = 0;   ///< integer
+  double real = 0;            ///< real
+  bool lacks_number = false;  ///< of an optional field; the number is 0 then
   friend bool operator==(const IndexCell&, const IndexCell&) = default;
 };
+
+/// True if the sample has no value for the field.
+[[nodiscard]] inline bool is_absent(const IndexCell& cell, const Field& field) {
+  return is_located(field.kind) ? cell.place.offset == kMissing : cell.lacks_number;
+}
 
 /// One row of a shard's index: one sample.
 struct IndexRow {
@@ -46,7 +52,8 @@ struct IndexRow {
   /// Where the elements of its lists lie, field by field; while the shard is written or scanned.
   std::vector<FieldPlace> elements = {};
   std::uint64_t record_offset = kMissing,
-                record_length = 0;  ///< where the container keeps a sample in one piece
+                record_length = 0;        ///< where the container keeps a sample in one piece
+  std::vector<std::uint64_t> sides = {};  ///< of its ragged tensors, as ShapeWalk has them
   friend bool operator==(const IndexRow&, const IndexRow&) = default;
 };
 
@@ -71,14 +78,37 @@ enum class Dialect : std::uint8_t {
   lsun,        ///< encoded images, and nothing else
   // Of HDF5 files.
   robomimic,  ///< a group per demonstration, a dataset per field
+  samples,    ///< a group (or a dataset) per sample
+  episodes,   ///< a group per episode, whose datasets have a row per step: each is a sample
+  // Of files that are maps of keys.
+  keys,  ///< fields are entries of their own, found by patterns of their keys
 };
 [[nodiscard]] std::string_view name_of(Dialect dialect);
 /// Errors: Code::damaged for an unknown name.
 [[nodiscard]] Dialect dialect_named(std::string_view name);
-/// What --parse asks for: nullopt for "auto". Errors: Code::usage for an unknown name.
-[[nodiscard]] std::optional<Dialect> wanted_dialect(std::string_view name);
 /// A layout with a name of its own: it decides which entries are samples, and their fields.
 [[nodiscard]] constexpr bool is_layout(Dialect dialect) { return dialect > Dialect::msgpack; }
+
+/// How the samples of a file of another tool are found in it.
+struct Parsing {
+  std::optional<Dialect> dialect = {};  ///< nullopt: the one that is recognized
+  std::string keys = {};      ///< which entries make a sample (key_pattern.hpp); of Dialect::keys
+  std::string database = {};  ///< of the named databases in the file, with commas; empty: the main
+
+  Parsing() = default;
+  Parsing(std::optional<Dialect> wanted)
+      : dialect(wanted) {}                      // NOLINT(google-explicit-constructor)
+  Parsing(Dialect wanted) : dialect(wanted) {}  // NOLINT(google-explicit-constructor)
+  /// Something is asked for.
+  [[nodiscard]] bool is_given() const { return *this != Parsing(); }
+  friend bool operator==(const Parsing&, const Parsing&) = default;
+};
+/// What --parse and --database ask for: the name of a dialect, "auto" or nothing, or FIELD=PATTERN.
+/// Errors: Code::usage for an unknown name.
+[[nodiscard]] Parsing wanted_parsing(std::string_view parse, std::string_view database);
+/// The options that ask for it, with a space in front of each, for commands that are shown; empty:
+/// none are needed.
+[[nodiscard]] std::string options_of(const Parsing& parsing);
 
 /// How a format spreads one sample over the parts of a record and the files of a shard: fixed by
 /// format, schema and options, known before the first sample.
@@ -93,6 +123,8 @@ struct ShardLayout {
   bool has_whole_records = false;  ///< a sample is one run of bytes, its part 0
   RowStorage rows = RowStorage::indexed();
   Dialect dialect = Dialect::own;
+  /// As in Parsing. Of other dialects than `keys`: in which order the entries are taken.
+  std::string keys = {}, database = {};
   /// False for shards of other tools whose payload has not been read: their index has no crc32c,
   /// they have no block list, and their files no hash.
   bool has_checksums = true;
@@ -112,6 +144,13 @@ struct ShardLayout {
   }
   friend bool operator==(const ShardLayout&, const ShardLayout&) = default;
 };
+
+/// How the samples of such a file were found.
+[[nodiscard]] Parsing parsing_of(const ShardLayout& layout);
+/// They were found as is asked for here.
+[[nodiscard]] bool is_parsed_so(const ShardLayout& layout, const Parsing& wanted);
+/// "--parse plain", "--database images": for messages.
+[[nodiscard]] std::string words_of(const Parsing& parsing);
 
 /// The layout of a known program, whether it decides how samples are read or not; empty: none.
 [[nodiscard]] std::string_view layout_name_of(const ShardLayout& layout);

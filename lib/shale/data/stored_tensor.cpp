@@ -27,8 +27,14 @@ constexpr TensorType kTypes[] = {
     {"float8_e8m0fnu", "[('float8_e8m0fnu', '|V1')]", "", "F8_E8M0", 1},
     {"float8_e5m2fnuz", "[('float8_e5m2fnuz', '|V1')]", "", "F8_E5M2FNUZ", 1},
     {"float8_e4m3fnuz", "[('float8_e4m3fnuz', '|V1')]", "", "F8_E4M3FNUZ", 1},
+    // Of ml_dtypes alone.
+    {"", "[('float8_e4m3b11fnuz', '|V1')]", "", "", 1},
+    {"", "[('float8_e4m3', '|V1')]", "", "", 1},
+    {"", "[('float8_e3m4', '|V1')]", "", "", 1},
     {"complex32", "[('complex32', '|V4')]", "", "", 4},
 };
+
+constexpr std::string_view kRawColumn = "[('";
 
 template <class Member>
 const TensorType* find_type(Member member, std::string_view name) {
@@ -69,14 +75,28 @@ const TensorType* tensor_type_of_safetensors(std::string_view name) {
   return find_type(&TensorType::safetensors, name);
 }
 
+std::string_view raw_dtype_name(std::string_view descr) {
+  const TensorType* const type = tensor_type_of_descr(descr);
+  if (type == nullptr || !type->descr.starts_with(kRawColumn)) return {};
+  const std::string_view name = type->descr.substr(kRawColumn.size());
+  return name.substr(0, name.find('\''));
+}
+
+std::string_view raw_dtype_descr(std::string_view name) {
+  for (const TensorType& type : kTypes) {
+    if (!name.empty() && raw_dtype_name(type.descr) == name) return type.descr;
+  }
+  return {};
+}
+
 bool StoredTensor::is_fortran() const { return !strides.empty() && run_on(*this, axes_of(*this)); }
 
-std::string column_name_of(const StoredTensor& tensor) {
-  if (tensor.name.empty()) return "x";
-  std::string name = tensor.name;
+std::string column_name_of(std::string_view name) {
+  if (name.empty()) return "x";
+  std::string column(name);
   std::ranges::replace_if(
-      name, [](char c) { return c == '.' || c == '/'; }, '_');
-  return name;
+      column, [](char c) { return c == '.' || c == '/'; }, '_');
+  return column;
 }
 
 Error holds_no_tensor(const std::vector<std::string>& left_out, std::string_view path) {

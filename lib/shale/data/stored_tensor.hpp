@@ -27,6 +27,12 @@ struct TensorType {
 [[nodiscard]] const TensorType* tensor_type_of_torch(std::string_view torch);
 [[nodiscard]] const TensorType* tensor_type_of_safetensors(std::string_view name);
 
+/// What torch and ml_dtypes call a dtype that NumPy lacks, "bfloat16", by the description of its
+/// bytes; empty for any other.
+[[nodiscard]] std::string_view raw_dtype_name(std::string_view descr);
+/// That description by the name; empty for any other name.
+[[nodiscard]] std::string_view raw_dtype_descr(std::string_view name);
+
 /// One tensor of a file. Where `obstacle` is empty its elements lie in the file: all of them, by
 /// shape, strides and dtype, and those of its shape take less than 2^63 bytes.
 struct StoredTensor {
@@ -48,9 +54,9 @@ struct StoredTensors {
   std::vector<std::string> left_out;  ///< by name: values that are not tensors
 };
 
-/// The name of a tensor's column: dots and slashes, which no field has, become underscores; "x" for
-/// that of a lone tensor.
-[[nodiscard]] std::string column_name_of(const StoredTensor& tensor);
+/// The name of the column of a tensor, or an array of an archive: dots and slashes, which no field
+/// has, become underscores; "x" for that of a lone one, which has no name.
+[[nodiscard]] std::string column_name_of(std::string_view name);
 
 /// The error for a file at `path` that has values, but no tensor.
 [[nodiscard]] Error holds_no_tensor(const std::vector<std::string>& left_out,

@@ -95,7 +95,7 @@ class Indexing {
       : request_(request),
         events_(events),
         paths_(DatasetPaths::of_file(request.file, request.index_folder)),
-        dialect_(request.dialect) {
+        parsing_(request.parsing) {
     files_.emplace_back(request.file);
     mtime_ns_ = mtime_ns_of(files_[0]);
     fingerprint_ = fingerprint_of(files_[0], [this] { events_.stop_if_asked(); });
@@ -171,19 +171,20 @@ class Indexing {
       if (error.code() == Code::not_found) return false;
       throw;
     }
-    return !change_since_index(files_[0], shards.manifest(), shards.only(),
-                               [this] { events_.stop_if_asked(); });
+    return !change_of_indexed(files_[0], shards.manifest(), shards.only(),
+                              [this] { events_.stop_if_asked(); });
   }
 
   // An index that is made again keeps the way in which its samples are read, and what shale knew
   // when it wrote the file. One that cannot be read has neither.
   void adopt_old_index() {
-    if (request_.dialect) return;
+    if (request_.parsing.is_given()) return;
     try {
       const ShardList shards = open_shard_list(paths_);
       const Manifest& manifest = shards.manifest();
-      dialect_ = manifest.layout.dialect;
-      if (dialect_ == Dialect::own && !change_since_index(files_[0], manifest, shards.only())) {
+      parsing_ = parsing_of(manifest.layout);
+      if (manifest.layout.dialect == Dialect::own &&
+          !change_of_indexed(files_[0], manifest, shards.only())) {
         known_ = manifest;
         shard_.bases = shards.only()->bases;
         shard_.digest.samples = shards.only()->digest.samples;
@@ -217,7 +218,8 @@ class Indexing {
       adopt_known();
       return format;
     }
-    Survey survey = survey_file(format, files_[0], dialect_, events_.of_walk());
+    Survey survey = survey_file(format, files_[0], parsing_, events_.of_walk());
+    if (request_.schema != nullptr) widen(survey, *request_.schema);
     validate_schema(survey.schema);
     if (survey.layout.rows.has_strides()) refuse_empty_rows(survey.schema, survey.samples);
     survey.layout.has_checksums = request_.with_checksums;
@@ -233,6 +235,12 @@ class Indexing {
     shard_.digest.samples = survey.samples;
     notes_ = std::move(survey.notes);
     return format;
+  }
+
+  static void widen(Survey& survey, const Schema& schema) {
+    survey.schema.fields = schema.fields;
+    survey.layout.field_part.resize(schema.fields.size(), 0);
+    survey.layout.has_elements = survey.schema.has_lists();
   }
 
   // All but what reading the file again tells.
@@ -407,7 +415,7 @@ class Indexing {
   DatasetPaths paths_;
   std::vector<InputFile> files_;  // one: what a scan takes
   std::string name_;
-  std::optional<Dialect> dialect_;
+  Parsing parsing_;
   std::optional<Manifest> known_;  // of the old index, which shale made with the file
   std::string origin_;
   std::uint64_t mtime_ns_ = 0;
@@ -465,10 +473,10 @@ Error unrecognized(const std::string& path) {
         .hint(fmt::format("unpack it, and convert the folder: unzip '{}' -d FOLDER",
                           printable(path)));
   }
+  if (std::optional<Error> error = several_datasets(path)) return *error;
   return Error(Code::unsupported,
                "is neither a shale dataset nor a file in a format that shale recognizes")
       .at(path)
-      .hint(hint_of_splits(path))
       .hint(
           "'shale convert' turns a folder of images or arrays into a dataset; 'shale formats' "
           "lists the formats");
@@ -490,11 +498,11 @@ const Format& format_of_file(const InputFile& file) {
   return *format;
 }
 
-Survey survey_file(const Format& format, const InputFile& file, std::optional<Dialect> dialect,
+Survey survey_file(const Format& format, const InputFile& file, const Parsing& parsing,
                    const WalkProgress& progress) {
-  check_dialect(format, dialect, file.path());
-  const bool may_be_own = dialect.value_or(Dialect::own) == Dialect::own;
-  if (may_be_own && format.recognize != nullptr) {
+  check_dialect(format, parsing, file.path());
+  const bool may_be_own = parsing.dialect.value_or(Dialect::own) == Dialect::own;
+  if (may_be_own && parsing.database.empty() && format.recognize != nullptr) {
     if (std::optional<Schema> schema = format.recognize(file, progress)) {
       Survey survey;
       survey.layout = as_one_file(format.layout(*schema, OptionSet(format.options)));
@@ -502,7 +510,9 @@ Survey survey_file(const Format& format, const InputFile& file, std::optional<Di
       return survey;
     }
   }
-  return format.survey(file, may_be_own ? std::nullopt : dialect, progress);
+  Parsing wanted = parsing;
+  if (may_be_own) wanted.dialect = std::nullopt;
+  return format.survey(file, wanted, progress);
 }
 
 IndexedFile index_file(const ForeignRequest& request, const Events& events) {
@@ -527,12 +537,27 @@ std::optional<std::string> change_since_index(const InputFile& file, const Manif
   return fmt::format("it has the same size, but {}", *difference);
 }
 
+std::optional<std::string> change_of_indexed(const InputFile& file, const Manifest& manifest,
+                                             const std::optional<ManifestShard>& only_shard,
+                                             const std::function<void()>& stop_if_asked) {
+  const std::string name = file.path().substr(file.path().rfind('/') + 1);
+  if (only_shard && only_shard->files.size() == 1 && only_shard->files[0].name != name) {
+    throw Error(Code::mismatch, "the index beside it is that of '{}'",
+                printable(only_shard->files[0].name))
+        .at(file.path())
+        .hint(fmt::format("move {0}.{1}, {0}{2} and {0}{3} away: it is read without them, and "
+                          "'shale index' makes others",
+                          printable(name), kManifestName, kIndexSuffix, kBlocksSuffix));
+  }
+  return change_since_index(file, manifest, only_shard, stop_if_asked);
+}
+
 Error stale_index(const std::string& file, const std::string& index_folder,
                   const Manifest& manifest, std::string_view change) {
   return Error(Code::mismatch, "has changed since it was indexed: {}", change)
       .at(file)
       .hint(fmt::format("run '{}' to index it again",
-                        index_command(file, index_folder, manifest.layout.dialect,
+                        index_command(file, index_folder, parsing_of(manifest.layout),
                                       manifest.layout.has_checksums)));
 }
 
@@ -548,11 +573,11 @@ ManifestSource source_of_file(const InputFile& file, std::string_view format, st
           .file = fingerprint};
 }
 
-std::string index_command(const std::string& file, const std::string& index_folder, Dialect dialect,
-                          bool with_checksums) {
+std::string index_command(const std::string& file, const std::string& index_folder,
+                          const Parsing& parsing, bool with_checksums) {
   std::string command = "shale index " + printable(file);
   if (!index_folder.empty()) command += " --index-dir " + printable(index_folder);
-  if (dialect >= Dialect::msgpack) command += fmt::format(" --parse {}", name_of(dialect));
+  command += options_of(parsing);
   if (with_checksums) command += " --crc";
   return command;
 }

@@ -29,15 +29,17 @@ namespace shale {
 struct ForeignRequest {
   std::string file;
   std::string index_folder;  ///< of FILE.index.npy and the rest; empty: beside the file
-  /// Nullopt: as the existing index was made; if there is none, as shale wrote the file, else
-  /// plain.
-  std::optional<Dialect> dialect = {};
+  /// Nothing: as the existing index was made; if there is none, as shale wrote the file, else
+  /// as it is recognized.
+  Parsing parsing = {};
   bool with_checksums = false;  ///< reads the payload: crc32c columns, block list, digests
   std::string generator;
   std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
   /// An index that exists and is still right stays as it is, however it was made.
   bool keeps_fresh = false;
   std::string scratch_folder = {};  ///< for index_without_name
+  /// Of the set that the file belongs to: all of its fields, or more. Null: its own.
+  const Schema* schema = nullptr;
 };
 
 /// The format of a file, by its content; null if it is of none.
@@ -52,10 +54,10 @@ struct ForeignRequest {
 /// reads such files.
 [[nodiscard]] const Format& format_of_file(const InputFile& file);
 
-/// What a file holds. `dialect` nullopt or own: as shale wrote it, if it did, else plain. Errors:
+/// What a file holds. No dialect, or own: as shale wrote it, if it did, else plain. Errors:
 /// same as Format::recognize and Format::survey.
 [[nodiscard]] Survey survey_file(const Format& format, const InputFile& file,
-                                 std::optional<Dialect> dialect, const WalkProgress& progress);
+                                 const Parsing& parsing, const WalkProgress& progress);
 
 /// Indexes a file, replacing an existing index. Nothing is written if the file is damaged or
 /// cannot be indexed. Memory: one window, and with checksums one sample or 4 MiB. Errors: same as
@@ -87,6 +89,11 @@ struct NamelessIndex {
 [[nodiscard]] std::optional<std::string> change_since_index(
     const InputFile& file, const Manifest& manifest, const std::optional<ManifestShard>& only_shard,
     const std::function<void()>& stop_if_asked = {});
+/// The same of a file beside an index that was found by its name. Errors: Code::mismatch for one
+/// that was copied or renamed with the file: it leads to the file with the name that was indexed.
+[[nodiscard]] std::optional<std::string> change_of_indexed(
+    const InputFile& file, const Manifest& manifest, const std::optional<ManifestShard>& only_shard,
+    const std::function<void()>& stop_if_asked = {});
 /// The error for such an index, which would point to the wrong bytes.
 [[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
                                 const Manifest& manifest, std::string_view change);
@@ -98,6 +105,6 @@ struct NamelessIndex {
 
 /// The command that rebuilds this index, with all options that shape it, for hints.
 [[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
-                                        Dialect dialect, bool with_checksums);
+                                        const Parsing& parsing, bool with_checksums);
 
 }  // namespace shale

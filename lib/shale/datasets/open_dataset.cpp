@@ -14,10 +14,14 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/datasets/file_list.hpp"
+#include "shale/datasets/file_fingerprint.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/joined_files.hpp"
 #include "shale/format/format.hpp"
+#include "shale/format/unpack_errors.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -38,7 +42,8 @@ struct UnpackedFile {
   std::shared_ptr<const NamelessFile> file;
   UnpackReport report;
 };
-std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events& events) {
+std::optional<UnpackedFile> unpack(const ForeignRequest& indexing,
+                                   const std::vector<std::string>& fields, const Events& events) {
   const InputFile input(indexing.file);
   const Format& format = format_of_file(input);
   if (format.unpack == nullptr) return std::nullopt;
@@ -54,8 +59,9 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Events&
   std::optional<UnpackReport> report = format.unpack({.file = input,
                                                       .into = *unpacked.file,
                                                       .memory_bytes = indexing.memory_bytes,
-                                                      .dialect = indexing.dialect,
-                                                      .progress = progress});
+                                                      .parsing = indexing.parsing,
+                                                      .progress = progress,
+                                                      .fields = fields});
   if (!report) return std::nullopt;
   unpacked.report = std::move(*report);
   return unpacked;
@@ -70,19 +76,60 @@ void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Ev
   dataset.temporary_index = std::move(index.files);
 }
 
+// Whether numbers of features are wanted that do not lie in the file as arrays (docs/manifest.md).
+bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request) {
+  constexpr std::string_view kReasons[] = {"varying_length", "several_integers", "not_packed",
+                                           "feature_lists", "compressed"};
+  const auto is_there = [&](const std::string& field) {
+    return manifest.schema.find(field).has_value();
+  };
+  const bool has_all_that_is_wanted =
+      !request.fields.empty() && std::ranges::all_of(request.fields, is_there);
+  if (!request.may_unpack || has_all_that_is_wanted) return false;
+  return std::ranges::any_of(manifest.left_out.entries, [&](const LeftOut& one) {
+    return std::ranges::find(kReasons, one.reason) != std::end(kReasons);
+  });
+}
+
+// Nothing is left out where values stay whole that could not be divided.
+void forget_undivided(LeftOutList& left_out) {
+  std::erase_if(left_out.entries, [](const LeftOut& one) {
+    return one.reason == "feature_lists" || one.reason == "compressed";
+  });
+}
+
 // False, and nothing done: that is of no help.
-bool index_unpacked(OpenedDataset& dataset, ForeignRequest indexing, const Events& events) {
-  std::optional<UnpackedFile> unpacked = unpack(indexing, events);
+bool index_unpacked(OpenedDataset& dataset, ForeignRequest indexing,
+                    const std::vector<std::string>& fields, const Events& events) {
+  std::optional<UnpackedFile> unpacked = unpack(indexing, fields, events);
   if (!unpacked) return false;
-  indexing.file = unpacked->file->link();
-  if (indexing.dialect) indexing.dialect = Dialect::plain;  // whatever the file was
+  const std::string file = std::exchange(indexing.file, unpacked->file->link());
+  // Whatever the file was; of a map of keys the values are others.
+  const bool is_map = format_of_file(InputFile(file)).open_map != nullptr;
+  if (indexing.parsing.is_given() && !is_map) indexing.parsing = Dialect::plain;
+  if (unpacked->report.is_own) indexing.parsing = {};
+  indexing.parsing.database.clear();
   make_index(dataset, indexing, events);
   dataset.notes = std::move(unpacked->report.notes);
   dataset.manifest.left_out = std::move(unpacked->report.left_out);
+  dataset.manifest.classes = std::move(unpacked->report.classes);
   using Kept = std::vector<std::shared_ptr<const void>>;
   dataset.temporary_index =
       std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
   return true;
+}
+
+// The same; where the file as a whole is refused, for the chosen fields alone.
+bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request,
+                    const ForeignRequest& indexing, const Events& events) {
+  try {
+    if (index_unpacked(dataset, indexing, {}, events)) return true;
+  } catch (const Error& error) {
+    if (request.fields.empty() || error.code() != Code::unsupported) throw;
+    if (!index_unpacked(dataset, indexing, request.fields, events)) throw;
+    return true;
+  }
+  return !request.fields.empty() && index_unpacked(dataset, indexing, request.fields, events);
 }
 
 // Makes an index for the time being where the one of a file is missing, or is not what is wanted.
@@ -103,18 +150,22 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
   }
   try {
     make_index(dataset, indexing, events);
+    if (gains_by_unpacking(dataset.manifest, request) &&
+        !index_unpacked(dataset, indexing, {}, events))
+      forget_undivided(dataset.manifest.left_out);
   } catch (const Error& error) {
     if (!request.may_unpack || error.code() != Code::unsupported) throw;
-    if (!index_unpacked(dataset, indexing, events)) throw;
+    if (!index_unpacked(dataset, request, indexing, events)) throw;
   }
 }
 
+// Of a file that was unpacked what it was unpacked into: the file itself was proved then.
 void prove_container(const OpenedDataset& dataset, const std::string& path, const Events& events) {
   const Manifest& manifest = dataset.manifest;
   const Format& format = format_of(manifest);
   if (!format.can.self_checksummed || manifest.layout.has_checksums) return;
   std::vector<InputFile> files;
-  files.emplace_back(path);
+  files.emplace_back(join_path(dataset.paths.shards, dataset.shards[0].files[0].name));
   format.scan(
       {.files = files,
        .schema = manifest.schema,
@@ -122,186 +173,122 @@ void prove_container(const OpenedDataset& dataset, const std::string& path, cons
        .reads_payload = true,
        .progress = events.of_walk()},
       OptionSet(format.options), [](const IndexRow&) {},
-      [&](const Finding& finding) {
-        throw Error(Code::damaged, "the file is damaged: {}", describe(finding))
-            .hint(fmt::format("run 'shale verify {}' to list all the damage", printable(path)));
-      });
+      [&](const Finding& finding) { throw is_damaged(path, finding); });
 }
 
 ForeignRequest indexing_of(const DatasetRequest& request, const std::string& file,
-                           std::optional<Dialect> dialect) {
+                           const Parsing& parsing) {
   return {.file = file,
           .index_folder = {},
-          .dialect = dialect,
+          .parsing = parsing,
           .with_checksums = request.with_checksums,
           .generator = request.generator,
           .memory_bytes = request.memory_bytes};
 }
 
-OpenedDataset open_file(const DatasetRequest& request, const std::string& file,
+// What the index proves of a file that is not as it was, but as long, is taken, if that is asked
+// for.
+void take_damaged(OpenedDataset& dataset, const DatasetRequest& request, const std::string& file,
+                  const std::string& change) {
+  Manifest& manifest = dataset.manifest;
+  const std::optional<ManifestShard> then = dataset.shards.only();
+  const bool may_be_damaged = request.takes_damaged && manifest.layout.has_checksums && then &&
+                              then->files.size() == 1 &&
+                              InputFile(file).size() == then->files[0].bytes;
+  if (!may_be_damaged) throw stale_index(file, request.index_folder, manifest, change);
+  dataset.notes.push_back(
+      fmt::format("{} has changed since it was indexed: {}; samples that are not as they were are "
+                  "left out",
+                  printable(file), change));
+  manifest.source.file = fingerprint_of(InputFile(file));
+}
+
+// `as`: as the set that the file belongs to has it; null: as the request has it.
+OpenedDataset open_file(const DatasetRequest& request, const std::string& file, const IndexedAs* as,
                         const Events& events) {
   OpenedDataset dataset;
   dataset.paths = DatasetPaths::of_file(file, request.index_folder);
-  std::optional<Dialect> dialect = request.dialect;
+  Parsing parsing = request.parsing;
   if (is_manifest(dataset.paths.manifest)) {
     read_into(dataset, request.memory_bytes);
     if (const auto change =
-            change_since_index(InputFile(file), dataset.manifest, dataset.shards.only(),
-                               [&events] { events.stop_if_asked(); }))
-      throw stale_index(file, request.index_folder, dataset.manifest, *change);
+            change_of_indexed(InputFile(file), dataset.manifest, dataset.shards.only(),
+                              [&events] { events.stop_if_asked(); }))
+      take_damaged(dataset, request, file, *change);
     const ShardLayout& layout = dataset.manifest.layout;
-    if (!dialect) dialect = layout.dialect;
-    if (layout.dialect == *dialect && (!request.with_checksums || layout.has_checksums))
+    if (!parsing.is_given()) parsing = parsing_of(layout);
+    if (is_parsed_so(layout, parsing) && (!request.with_checksums || layout.has_checksums) &&
+        !gains_by_unpacking(dataset.manifest, request) &&
+        (as == nullptr || IndexedAs{dataset.manifest.schema, layout.has_checksums} == *as))
       return dataset;
     dataset.shards = {};
   }
-  index_for_now(dataset, request, indexing_of(request, file, dialect), events);
+  ForeignRequest indexing = indexing_of(request, file, parsing);
+  if (as != nullptr) {
+    indexing.schema = &as->schema;
+    indexing.with_checksums = as->has_checksums;
+  }
+  index_for_now(dataset, request, std::move(indexing), events);
   return dataset;
 }
 
-std::string full_path(const std::string& folder, const std::string& name) {
-  return fs::absolute(join_path(folder, name)).string();
+// A file of a set. Fixed rows that are not found without an index are unpacked: a set has none for
+// them.
+OpenedDataset open_member(const DatasetRequest& request, const SetMember& member,
+                          const IndexedAs* as, const Events& events) {
+  OpenedDataset file = open_file(request, member.path, as, events);
+  if (request.may_unpack && !JoinedFiles::has_fitting_rows(file)) {
+    ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
+    indexing.scratch_folder = temporary_folder();
+    (void)index_unpacked(file, request, indexing, events);
+  }
+  if (JoinedFiles::has_fitting_rows(file)) return file;
+  throw Error(Code::unsupported,
+              "its samples are not stored as rows of one size, as those of a list must be")
+      .at(member.path)
+      .hint(
+          "'shale convert' reads the list if the datasets are chunked or compressed; what has "
+          "values of different lengths is converted file by file, with --append");
 }
 
-// The files of a list as one dataset, a shard each. All must have the fields of the first, in rows
-// of one size.
-class ListedDataset {
- public:
-  explicit ListedDataset(std::string list) : list_(std::move(list)) {}
-
-  // True for a file whose rows can be found as those of a list must be.
-  static bool has_fitting_rows(const OpenedDataset& file);
-  // Errors: Code::unsupported, by file and field, for one that differs from the first, or has no
-  // rows that fit.
-  void add(const SetMember& listed, const OpenedDataset& file);
-  // Of one file at least.
-  [[nodiscard]] OpenedDataset finish() &&;
-
- private:
-  static constexpr std::size_t kMostNotes = 20;
-
-  std::string list_;
-  std::string first_name_, fingerprints_;
-  Manifest manifest_;
-  std::vector<ManifestShard> shards_;
-  std::vector<FileFingerprint> states_;
-  std::vector<std::string> notes_;
-  std::vector<std::shared_ptr<const void>> kept_;
-};
-
-bool ListedDataset::has_fitting_rows(const OpenedDataset& file) {
-  return file.manifest.layout.rows.has_strides();
-}
-
-void ListedDataset::add(const SetMember& listed, const OpenedDataset& file) {
-  const Manifest& manifest = file.manifest;
-  if (manifest.digest.samples == 0)
-    throw Error(Code::unsupported, "has no samples, but is in the list {}", printable(list_))
-        .at(listed.path);
-  if (!has_fitting_rows(file)) {
-    throw Error(Code::unsupported,
-                "its samples are not stored as rows of one size, as those of a list must be")
-        .at(listed.path)
-        .hint(
-            "'shale convert' reads the list if the datasets are chunked or compressed; what has "
-            "values of different lengths is converted file by file, with --append");
-  }
-  if (shards_.empty()) {
-    manifest_ = manifest;
-    manifest_.digest = {};
-    manifest_.payload_bytes = 0;
-    first_name_ = listed.name;
-  } else {
-    manifest_.left_out.add(manifest.left_out);
-  }
-  const std::vector<Field>&ours = manifest_.schema.fields, &theirs = manifest.schema.fields;
-  const auto text_at = [](const std::vector<Field>& fields, std::size_t i) {
-    return i < fields.size() ? field_text(fields[i]) : "no more fields";
-  };
-  for (std::size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
-    if (i < ours.size() && i < theirs.size() && ours[i] == theirs[i]) continue;
-    throw Error(Code::unsupported, "has {}, but '{}', the first file of the list, has {}",
-                text_at(theirs, i), printable(first_name_), text_at(ours, i))
-        .at(listed.path)
-        .hint(
-            "the files of a list must have the same datasets, types and shapes; convert others "
-            "on their own");
-  }
-  manifest_.layout.has_checksums = manifest_.layout.has_checksums && manifest.layout.has_checksums;
-  if (manifest.layout.known_as != manifest_.layout.known_as) manifest_.layout.known_as.clear();
-  manifest_.payload_bytes += manifest.payload_bytes;
-  fingerprints_ += manifest.source.fingerprint.hex() + "\n";
-  ManifestShard shard = file.shards[0];
-  shard.name = printable(listed.name);
-  for (ManifestFile& one : shard.files) one.name = full_path(file.paths.shards, one.name);
-  if (!shard.blocks.name.empty())
-    shard.blocks.name = full_path(file.paths.lists, shard.blocks.name);
-  shards_.push_back(std::move(shard));
-  states_.push_back(manifest.source.file.value_or(FileFingerprint{}));
-  for (const std::string& note : file.notes) {
-    std::string of_file = fmt::format("{}: {}", printable(listed.name), note);
-    if (std::ranges::find(notes_, of_file) == notes_.end() && notes_.size() < kMostNotes)
-      notes_.push_back(std::move(of_file));
-  }
-  if (file.temporary_index) kept_.push_back(file.temporary_index);
-}
-
-OpenedDataset ListedDataset::finish() && {
-  OpenedDataset set;
-  // Not all files were read: then none of them counts as proved.
-  for (ManifestShard& shard : shards_) {
-    if (!manifest_.layout.has_checksums) {
-      shard.blocks = {};
-      shard.digest = {.samples = shard.digest.samples, .content = {}, .ordered = {}, .keys = {}};
-      for (ManifestFile& file : shard.files) file.hash = {};
-    }
-    manifest_.digest.append(shard.digest);
-  }
-  manifest_.shard_count = shards_.size();
-  manifest_.source = {
-      .kind = std::string(kFileListKind),
-      .samples = manifest_.digest.samples,
-      .bytes = manifest_.payload_bytes,
-      .fingerprint = xxh3_128(as_bytes(fmt::format("{}\n{}", kFileListKind, fingerprints_)))};
-  set.paths.manifest = list_;
-  set.manifest = manifest_;
-  set.notes = std::move(notes_);
-  set.file_states = std::move(states_);
-  if (!kept_.empty())
-    set.temporary_index =
-        std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(kept_));
-  set.shards = ShardList(std::move(manifest_), std::move(shards_));
-  return set;
-}
-
-OpenedDataset open_list(const DatasetRequest& request, const std::string& list,
-                        const std::vector<SetMember>& files, const Events& events) {
-  ListedDataset set(list);
-  for (const SetMember& listed : files) {
+OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
+                       const std::vector<SetMember>& files, const Events& events) {
+  JoinedFiles set(place, request.fields);
+  const auto open = [&](const SetMember& member, const IndexedAs* as, const auto& take) {
     events.stop_if_asked();
     try {
-      OpenedDataset file = open_file(request, listed.path, events);
-      // Rows that lie in chunks are found by an index, of which a list has none: they are unpacked.
-      if (request.may_unpack && !ListedDataset::has_fitting_rows(file)) {
-        ForeignRequest indexing = indexing_of(request, listed.path, request.dialect);
-        indexing.scratch_folder = temporary_folder();
-        (void)index_unpacked(file, std::move(indexing), events);
-      }
-      set.add(listed, file);
+      take(open_member(request, member, as, events));
     } catch (Error& error) {
-      error.hint(fmt::format("the file is in the list {}", printable(list)));
+      error.hint(fmt::format("the file is in the set {}", printable(place)));
       throw;
     }
+  };
+  std::vector<SetMember> taken;
+  for (const SetMember& member : files) {
+    open(member, nullptr, [&](const OpenedDataset& file) {
+      if (set.add(member, file)) taken.push_back(member);
+    });
+  }
+  if (taken.empty())
+    throw Error(Code::unsupported, "none of its {} files has a sample", files.size()).at(place);
+  const IndexedAs as = set.indexed_as();
+  for (const std::size_t number : set.misfits()) {
+    const SetMember& member = taken[number];
+    open(member, &as, [&](const OpenedDataset& file) { set.replace(number, member, file); });
   }
   return std::move(set).finish();
 }
 
 // What is not a dataset of shale.
 OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
+  if (!request.files.empty())
+    return open_set(request, fmt::format("of {} files", request.files.size()), request.files,
+                    events);
+  if (const auto files = files_of_set(request.path))
+    return open_set(request, request.path, *files, events);
   const std::optional<std::string> file = file_of_path(request.path);
   if (!file) throw unrecognized(request.path);
-  if (const auto files = files_of_list(*file)) return open_list(request, *file, *files, events);
-  OpenedDataset dataset = open_file(request, *file, events);
+  OpenedDataset dataset = open_file(request, *file, nullptr, events);
   if (request.proves_container) prove_container(dataset, *file, events);
   return dataset;
 }
@@ -310,11 +297,11 @@ OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
 
 OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) {
   return open_standing(request.path, [&](const DatasetPaths& paths) {
-    const Place place = look_at(request.path);
-    if (place == Place::absent) throw absent(request.path);
+    const Place place = request.files.empty() ? look_at(request.path) : Place::other_file;
+    if (place == Place::absent && !files_of_set(request.path)) throw absent(request.path);
     if (place == Place::unfinished) throw unfinished(request.path);
     if (place != Place::dataset) return open_other(request, events);
-    refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
+    refuse_file_options(request.path, kOwnDataset, request.index_folder, request.parsing);
     OpenedDataset dataset;
     dataset.paths = paths;
     read_into(dataset, request.memory_bytes);
@@ -329,8 +316,11 @@ Error for_files_only(std::string_view option, const std::string& path, std::stri
 }
 
 void refuse_file_options(const std::string& path, std::string_view kind,
-                         const std::string& index_folder, std::optional<Dialect> dialect) {
-  const std::string_view option = !index_folder.empty() ? "--index-dir" : dialect ? "--parse" : "";
+                         const std::string& index_folder, const Parsing& parsing) {
+  const std::string_view option = !index_folder.empty()       ? "--index-dir"
+                                  : parsing.dialect           ? "--parse"
+                                  : !parsing.database.empty() ? "--database"
+                                                              : "";
   if (!option.empty()) throw for_files_only(option, path, kind);
 }
 

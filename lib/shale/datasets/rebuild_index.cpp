@@ -183,6 +183,7 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
   if (place == Place::absent) throw absent(dataset);
   if (place == Place::unfinished) throw unfinished(dataset);
   if (place != Place::dataset) {
+    if (const std::optional<Error> error = several_datasets(dataset)) throw Error(*error);
     throw Error(Code::mismatch,
                 "holds no dataset.json: without it a rebuilt index could not be verified")
         .at(dataset)

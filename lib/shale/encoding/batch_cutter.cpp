@@ -80,6 +80,7 @@ BatchCutter::BatchCutter(Source& source, SharedBudget& budget, unsigned jobs, Ru
       batch_results_(budget.limit() / 3 / most_in_flight_),
       most_shards_(open_shards_a_batch(most_in_flight_)),
       next_number_(runs.first),
+      left_out_(runs.left_out),
       stop_if_asked_(std::move(stop_if_asked)) {}
 
 std::optional<Batch> BatchCutter::next(std::size_t in_flight) {
@@ -147,8 +148,11 @@ std::uint64_t BatchCutter::most_rows() const {
   const std::uint64_t taken = waiting_cost_ + a_run;
   std::uint64_t rows = (room - std::min(room, taken)) / std::max<std::uint64_t>(1, a_row);
   if (waiting_cost_ == 0) rows = std::max<std::uint64_t>(rows, 1);
-  if (const std::uint64_t shard = runs_.rows_a_shard.value_or(0); shard > 0)
-    rows = std::min(rows, shard - next_number_ % shard);
+  if (runs_.rows_a_shard) {
+    // Where no shard holds a row, the first one is refused by itself, with what it takes.
+    const std::uint64_t shard = std::max<std::uint64_t>(*runs_.rows_a_shard, 1);
+    rows = std::min(rows, shard - (next_number_ - left_out_) % shard);
+  }
   return rows;
 }
 
@@ -200,6 +204,7 @@ void BatchCutter::gather() {
     results += more_results;
     batch.bytes += held_over_->bytes;
     next_number_ += held_over_->rows;
+    if (!held_over_->damage.empty()) left_out_ += held_over_->rows;
     batch.pending.push_back(std::move(*held_over_));
     held_over_.reset();
     if (is_over) break;

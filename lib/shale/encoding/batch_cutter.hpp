@@ -27,6 +27,7 @@ class BatchCutter final : public BatchFeed {
     bool are_encoded_whole = false;  ///< as one record each: a row costs no more than its bytes
     std::optional<std::uint64_t> rows_a_shard;  ///< no run goes across a multiple of it
     std::uint64_t first = 0;                    ///< number of the sample that the source gives next
+    std::uint64_t left_out = 0;                 ///< of those before it
     bool leaves_large = false;  ///< samples that are larger than the budget may stay unread
   };
   /// `stop_if_asked` (may be null) comes before each sample: a source may read for it, slowly.
@@ -68,7 +69,7 @@ class BatchCutter final : public BatchFeed {
   std::optional<PendingSample>
       held_over_;                 // read from the source, belongs to the batch after `waiting_`
   std::optional<Batch> waiting_;  // cut, but there was no room for it yet
-  std::uint64_t waiting_cost_ = 0, next_number_;
+  std::uint64_t waiting_cost_ = 0, next_number_, left_out_;
   std::vector<ReadBuffer> buffers_;
   std::vector<LargeBuffer> large_buffers_;
   std::function<void()> stop_if_asked_;

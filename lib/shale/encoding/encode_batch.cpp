@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/digest.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/json_text.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/encoding/unread_sample.hpp"
 #include "shale/format/list_elements.hpp"
@@ -127,10 +128,16 @@ void probe_images(const Sample& sample, const SourceInfo& source,
 // Of files: what a source knows by itself it has checked.
 ImageFault fault_of_texts(const Sample& sample, const Schema& schema) {
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
     const auto* text = std::get_if<Bytes>(&sample.values[i]);
-    if (schema.fields[i].kind != Kind::text || text == nullptr || is_utf8(as_text(*text))) continue;
-    return {ImageFaultCode::not_text, fmt::format("has text that is not UTF-8, in field '{}'",
-                                                  printable(schema.fields[i].name))};
+    if (field.kind != Kind::text || text == nullptr) continue;
+    if (!is_utf8(as_text(*text)))
+      return {ImageFaultCode::not_text,
+              fmt::format("has text that is not UTF-8, in field '{}'", printable(field.name))};
+    if (!field.is_json) continue;
+    if (const std::optional<std::string> fault = json_fault(as_text(*text)))
+      return {ImageFaultCode::not_text,
+              fmt::format("has no JSON in field '{}': {}", printable(field.name), *fault)};
   }
   return {};
 }
@@ -181,8 +188,10 @@ bool is_left_out(const EncodedSample& encoded, std::uint64_t number, const Sourc
 ImageChanges all_kept(const Sample& sample, const Transform& transform) {
   std::uint64_t images = 0;
   for (const FieldTransform& field : transform.fields()) {
-    const auto* list = std::get_if<std::vector<Bytes>>(&sample.values[field.field]);
-    images += list != nullptr ? list->size() : 1;
+    const Value& value = sample.values[field.field];
+    const auto* list = std::get_if<std::vector<Bytes>>(&value);
+    if (!std::holds_alternative<std::monostate>(value))
+      images += list != nullptr ? list->size() : 1;
   }
   ImageChanges changes = {};
   changes[static_cast<std::size_t>(ImageChange::kept)] = images;
@@ -214,12 +223,16 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
         pending->lacks_row ? ImageFaultCode::missing_row : ImageFaultCode::missing_partner,
         "has no " + pending->lacks};
     // There is nothing to keep.
-    if (encoding.on_error == OnError::skip) return encoded;
-    throw lacks_partner(encoded.fault.text, encoding.on_error).for_sample(sample.key, number);
+    refuse_incomplete(*pending, number, encoding.on_error);
+    return encoded;
+  }
+  if (pending != nullptr && !pending->damage.empty()) {
+    encoded.fault = {ImageFaultCode::damaged_input, pending->damage};
+    return encoded;
   }
   const std::vector<PendingFile> none;
   if (pending != nullptr && !pending->files.empty()) {
-    encoded.fault = fault_of_texts(sample, source.schema);
+    encoded.fault = fault_of_texts(sample, schema_as_read(source));
     // Bytes that are not text cannot be kept as text.
     if (!encoded.fault.empty() && encoding.on_error == OnError::skip) return encoded;
     if (!encoded.fault.empty())
@@ -309,7 +322,39 @@ void encode_rows(const PendingSample& run, std::span<const Bytes> columns, const
   }
 }
 
+// Of the sample of a batch that leaves large values unread. Its digest reads them, and so proves
+// them, before anything is written.
+EncodedSample encode_unread(Batch& batch, const SourceInfo& source, const Encoding& encoding,
+                            BatchReader& reader, const std::function<void()>& step) {
+  PendingSample& pending = batch.pending.front();
+  const auto encoded = [&](const Sample& sample) {
+    return encode_sample(sample, batch.first, source, encoding, &pending,
+                         {.largest_image = batch.lease.bytes()})
+        .value();
+  };
+  try {
+    return encoded(load_unread(batch, source, reader, step));
+  } catch (const Error& error) {
+    if (source.on_damage != OnDamage::leave_out || error.code() != Code::damaged)
+      throw with_way_out(error, source.on_damage);
+    pending.damage = damage_text(error);
+    return encoded({.key = pending.key, .values = {}});
+  }
+}
+
+EncodedSample left_out_row(const PendingSample& row) {
+  EncodedSample encoded;
+  encoded.key = row.key;
+  encoded.fault = {ImageFaultCode::damaged_input, row.damage};
+  return encoded;
+}
+
 }  // namespace
+
+void refuse_incomplete(const PendingSample& pending, std::uint64_t number, OnError on_error) {
+  if (pending.lacks.empty() || on_error == OnError::skip) return;
+  throw lacks_partner("has no " + pending.lacks, on_error).for_sample(pending.key, number);
+}
 
 bool is_hashed_as_head(const Schema& schema, std::size_t field) {
   return field == 0 && schema.fields.front().kind == Kind::bytes;
@@ -347,18 +392,16 @@ EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding&
   if (source.row_bytes) {
     const std::vector<std::vector<Bytes>> runs = load_runs(batch, source, reader);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (encoding.layout.rows.takes_runs()) {
+      if (!batch.pending[i].damage.empty()) {
+        encoded.samples.push_back(left_out_row(batch.pending[i]));
+      } else if (encoding.layout.rows.takes_runs()) {
         encoded.samples.push_back(encode_whole(batch.pending[i], runs[i], source));
       } else {
         encode_rows(batch.pending[i], runs[i], source, encoding, encoded.samples);
       }
     }
   } else if (batch.leaves_large) {
-    const Sample sample = load_unread(batch, source, reader, step);
-    encoded.samples.push_back(encode_sample(sample, batch.first, source, encoding,
-                                            &batch.pending.front(),
-                                            {.largest_image = batch.lease.bytes()})
-                                  .value());
+    encoded.samples.push_back(encode_unread(batch, source, encoding, reader, step));
   } else {
     std::vector<Sample> samples =
         batch.pending.empty() ? std::exchange(batch.held, {}) : load_batch(batch, source, reader);

@@ -85,6 +85,10 @@ struct EncodedBatch {
                                         const std::function<void()>& step = {},
                                         std::vector<EncodedSample> reused = {});
 
+/// Errors: Code::bad_content for a sample that lacks a partner or a row (PendingSample::lacks),
+/// which only OnError::skip leaves out.
+void refuse_incomplete(const PendingSample& pending, std::uint64_t number, OnError on_error);
+
 /// Encodes what encode_batch left of a batch whose samples are committed, and commits each sample
 /// before the next: their results take the memory that is kept for that. In the one thread that
 /// commits. Errors: same as encode_batch, without those of reading; those of `commit`.

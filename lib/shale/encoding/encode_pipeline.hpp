@@ -16,7 +16,8 @@ struct PipelineLimits {
   /// For samples in flight; with image work, what it takes too (TransformShares).
   std::uint64_t memory_bytes = 0;
   std::optional<std::uint64_t> rows_a_shard = {};  ///< no record goes across a multiple of it
-  std::uint64_t first = 0;  ///< number of the sample that the source gives next
+  std::uint64_t first = 0;     ///< number of the sample that the source gives next
+  std::uint64_t left_out = 0;  ///< of those before it
 };
 
 /// Reads and encodes all samples of a source, with many workers, and hands them to `commit` in the

@@ -12,6 +12,7 @@
 #include "shale/encoding/batch_cutter.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/encoding/sample_transformer.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/shard_bounds.hpp"
 
@@ -63,19 +64,45 @@ class Measurement {
   std::uint64_t samples_ = 0, read_ = 0, written_ = 0;
 };
 
-// Of the record of a sample, what its values do not take.
-std::uint64_t frame_bytes(const PendingSample& pending, const Format& format, const Schema& schema,
-                          const OptionSet& options) {
+bool is_left_out(const PendingSample& pending) {
+  return !pending.lacks.empty() || !pending.damage.empty();
+}
+
+std::size_t files_of(const PendingSample& pending, std::size_t field) {
+  return static_cast<std::size_t>(std::ranges::count(pending.files, field, &PendingFile::field));
+}
+
+// A sample without the bytes of its values; a list has so many elements.
+template <class CountOf>
+Sample hollow_sample(const PendingSample& pending, const Schema& schema, const CountOf& count_of) {
   Sample hollow;
   hollow.key = pending.key;
+  hollow.sides = pending.sides;
+  // One that lacks its row has none, and may be the largest of all.
+  for (const Field& field : schema.fields) {
+    if (pending.lacks_row && field.is_ragged())
+      hollow.sides.resize(hollow.sides.size() + field.shape.size());
+  }
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const IndexCell& cell = pending.cells[i];
     const Kind kind = schema.fields[i].kind;
-    hollow.values.push_back(kind == Kind::integer ? Value(cell.integer)
-                            : kind == Kind::real  ? Value(cell.real)
-                            : kind == Kind::list  ? Value(std::vector<Bytes>(cell.place.count))
-                                                  : Value(Bytes()));
+    const bool is_file = files_of(pending, i) > 0;
+    hollow.values.push_back(schema.fields[i].is_optional && !is_file &&
+                                    is_absent(cell, schema.fields[i])
+                                ? Value(std::monostate())
+                            : kind == Kind::integer ? Value(cell.integer)
+                            : kind == Kind::real    ? Value(cell.real)
+                            : kind == Kind::list    ? Value(std::vector<Bytes>(count_of(i)))
+                                                    : Value(Bytes()));
   }
+  return hollow;
+}
+
+// Of the record of a sample, what its values do not take.
+std::uint64_t frame_bytes(const PendingSample& pending, const Format& format, const Schema& schema,
+                          const OptionSet& options) {
+  const Sample hollow = hollow_sample(
+      pending, schema, [&](std::size_t field) { return pending.cells[field].place.count; });
   std::uint64_t sum = 0;
   for (const Blob& part : format.encode(hollow, schema, options).parts) sum += part.size();
   return sum;
@@ -99,34 +126,27 @@ Value sizes_alone(const PendingSample& pending, std::size_t field, Kind kind) {
 // large ones that nobody reads. Errors: those of encode, for a sample that the format cannot hold.
 std::vector<std::uint64_t> exact_parts(const PendingSample& pending, const SourceInfo& info,
                                        const Format& format, const OptionSet& options) {
-  Sample sample;
-  sample.key = pending.key;
+  Sample sample = hollow_sample(pending, info.schema, [](std::size_t) { return std::size_t{0}; });
   std::vector<std::vector<std::byte>> zeros;
   const bool is_unread = may_stay_unread(info, format, options);
   for (std::size_t i = 0; i < info.schema.fields.size(); ++i) {
     const IndexCell& cell = pending.cells[i];
-    if (is_unread && cell.place.length >= kLeastUnreadBytes &&
-        is_located(info.schema.fields[i].kind)) {
-      sample.values.push_back(sizes_alone(pending, i, info.schema.fields[i].kind));
-      continue;
-    }
-    switch (info.schema.fields[i].kind) {
-      case Kind::integer:
-        sample.values.emplace_back(cell.integer);
-        break;
-      case Kind::real:
-        sample.values.emplace_back(cell.real);
-        break;
-      case Kind::list: {
-        std::vector<Bytes> elements;
-        for (const PendingFile& file : pending.files) {
-          if (file.field == i) elements.emplace_back(zeros.emplace_back(file.bytes));
-        }
-        sample.values.emplace_back(std::move(elements));
-        break;
+    const Kind kind = info.schema.fields[i].kind;
+    Value& value = sample.values[i];
+    if (!is_located(kind) || std::holds_alternative<std::monostate>(value)) continue;
+    const auto known = std::ranges::find(pending.known, i, &KnownValue::field);
+    if (kind == Kind::list && known != pending.known.end()) {
+      value = elements_of_known(as_bytes(known->bytes));
+    } else if (is_unread && cell.place.length >= kLeastUnreadBytes) {
+      value = sizes_alone(pending, i, kind);
+    } else if (kind == Kind::list) {
+      std::vector<Bytes> elements;
+      for (const PendingFile& file : pending.files) {
+        if (file.field == i) elements.emplace_back(zeros.emplace_back(file.bytes));
       }
-      default:
-        sample.values.emplace_back(Bytes(zeros.emplace_back(cell.place.length)));
+      value = std::move(elements);
+    } else {
+      value = Bytes(zeros.emplace_back(cell.place.length));
     }
   }
   std::vector<std::uint64_t> parts;
@@ -135,30 +155,17 @@ std::vector<std::uint64_t> exact_parts(const PendingSample& pending, const Sourc
   return parts;
 }
 
-std::size_t files_of(const PendingSample& pending, std::size_t field) {
-  return static_cast<std::size_t>(std::ranges::count(pending.files, field, &PendingFile::field));
-}
-
 // The same without memory for the values, and at most some bytes too few: those of the same sample
 // with empty values, and the values.
 std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const SourceInfo& info,
                                           const Format& format, const OptionSet& options,
                                           const ShardLayout& layout) {
-  Sample hollow;
-  hollow.key = pending.key;
+  const Sample hollow = hollow_sample(pending, info.schema,
+                                      [&](std::size_t field) { return files_of(pending, field); });
   std::vector<std::uint64_t> payload(layout.part_file.size());
   for (std::size_t i = 0; i < info.schema.fields.size(); ++i) {
-    const Kind kind = info.schema.fields[i].kind;
-    const IndexCell& cell = pending.cells[i];
-    if (kind == Kind::integer) {
-      hollow.values.emplace_back(cell.integer);
-    } else if (kind == Kind::real) {
-      hollow.values.emplace_back(cell.real);
-    } else {
-      hollow.values.push_back(kind == Kind::list ? Value(std::vector<Bytes>(files_of(pending, i)))
-                                                 : Value(Bytes()));
-      payload[layout.field_part[i]] += cell.place.length;
-    }
+    if (is_located(info.schema.fields[i].kind))
+      payload[layout.field_part[i]] += pending.cells[i].place.length;
   }
   const Record record = format.encode(hollow, info.schema, options);
   for (std::size_t i = 0; i < payload.size(); ++i) payload[i] += record.parts[i].size();
@@ -195,8 +202,8 @@ ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const 
     const std::vector<std::uint64_t> sizes =
         format.create_sizer(info.schema, options)->size_with(parts, rows);
     if (rows_a_shard == 0)
-      throw sample_too_large(*std::max_element(sizes.begin(), sizes.end()), shard_bytes)
-          .for_sample(std::to_string(row), row);
+      throw sample_too_large(largest_file_of(sizes, rows, 0, columns), shard_bytes)
+          .for_sample({}, row);
     forecast.file_bytes += all_files_of(sizes, rows, 0, columns);
     forecast.data_bytes += std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
     ++forecast.shards;
@@ -207,7 +214,8 @@ ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const 
 }  // namespace
 
 ShardForecast forecast_transformed(Source& source, const Format& format, std::uint64_t shard_bytes,
-                                   std::uint64_t shard_samples, std::uint64_t memory_bytes) {
+                                   std::uint64_t shard_samples, std::uint64_t memory_bytes,
+                                   OnError on_error) {
   const SourceInfo& info = source.info();
   const Transform& transform = *info.transform;
   const OptionSet options(format.options);
@@ -217,6 +225,8 @@ ShardForecast forecast_transformed(Source& source, const Format& format, std::ui
   Measurement measurement(info, memory_bytes);
   std::uint64_t samples = 0, elements = 0, others = 0, worked_on = 0;
   while (std::optional<PendingSample> pending = source.next(1)) {
+    refuse_incomplete(*pending, samples, on_error);
+    if (is_left_out(*pending)) continue;
     others += frame_bytes(*pending, format, info.schema, options);
     std::vector<bool> changes(info.schema.fields.size());
     for (const FieldTransform& field : transform.fields()) changes[field.field] = true;
@@ -264,7 +274,7 @@ void refuse_too_large(const SourceInfo& info, const Format& format, const Option
 }
 
 ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_t shard_bytes,
-                              std::uint64_t shard_samples) {
+                              std::uint64_t shard_samples, OnError on_error) {
   const SourceInfo& info = source.info();
   const OptionSet options(format.options);
   const ShardLayout layout = format.layout(info.schema, options);
@@ -283,6 +293,8 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
   std::uint64_t samples = 0, elements = 0, shard_total = 0, shard_data = 0;
   for (std::uint64_t number = 0; const std::optional<PendingSample> pending = next(number);
        ++number) {
+    refuse_incomplete(*pending, number, on_error);
+    if (is_left_out(*pending)) continue;
     const std::vector<std::uint64_t> parts =
         forecast_parts(*pending, info, format, options, layout);
     const std::uint64_t more = elements_of(*pending, info.schema);

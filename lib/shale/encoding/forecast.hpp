@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "shale/encoding/encode_batch.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
 
@@ -24,17 +25,19 @@ struct ShardForecast {
 };
 
 /// Computed from sizes alone: no payload is read. Exact but for a few bytes of length prefixes a
-/// sample. Errors: Code::limit naming a sample that no shard can hold.
+/// sample. Errors: Code::limit naming a sample that no shard can hold; those of refuse_incomplete.
 [[nodiscard]] ShardForecast forecast_shards(Source& source, const Format& format,
-                                            std::uint64_t shard_bytes, std::uint64_t shard_samples);
+                                            std::uint64_t shard_bytes, std::uint64_t shard_samples,
+                                            OnError on_error = OnError::skip);
 
 /// The same of a source with image work, whose results have sizes that nobody knows beforehand: it
 /// is done on some 32 samples, evenly spread, and the rest is taken to be like them. Raw pixels are
 /// exact. `memory_bytes`: for samples in flight. Errors: same as encode_batch, but bad images are
-/// passed over; Code::limit.
+/// passed over; Code::limit; those of refuse_incomplete.
 [[nodiscard]] ShardForecast forecast_transformed(Source& source, const Format& format,
                                                  std::uint64_t shard_bytes,
                                                  std::uint64_t shard_samples,
-                                                 std::uint64_t memory_bytes);
+                                                 std::uint64_t memory_bytes,
+                                                 OnError on_error = OnError::skip);
 
 }  // namespace shale

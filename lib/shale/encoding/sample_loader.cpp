@@ -39,6 +39,13 @@ struct Wanted {
   bool is_listed_file = false;        // one of PendingSample::files, wherever it lies
 };
 
+// Of an optional field that is not a number.
+bool is_absent(const PendingSample& sample, std::size_t field) {
+  return sample.cells[field].place.offset == kMissing &&
+         std::ranges::find(sample.files, field, &PendingFile::field) == sample.files.end() &&
+         std::ranges::find(sample.known, field, &KnownValue::field) == sample.known.end();
+}
+
 int descriptor_of(const PendingSample& sample, std::size_t field) {
   return sample.archive ? sample.archive->file().descriptor() : sample.descriptors[field];
 }
@@ -72,11 +79,12 @@ std::vector<ReadRequest> make_requests(Batch& batch, const SourceInfo& source,
   };
   for (std::size_t s = 0; s < batch.pending.size(); ++s) {
     const PendingSample& sample = batch.pending[s];
-    if (!sample.lacks.empty()) continue;
+    if (!sample.lacks.empty() || !sample.damage.empty()) continue;
     auto file = sample.files.begin();
     auto known = sample.known.begin();
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       if (!is_located(schema.fields[f].kind)) continue;
+      if (schema.fields[f].is_optional && is_absent(sample, f)) continue;
       if (batch.leaves_large && stays_unread(sample, source, f)) {
         while (file != sample.files.end() && file->field == f) ++file;
         continue;
@@ -112,6 +120,8 @@ void check_archive(const Batch& batch) {
   }
 }
 
+// After it was read: what is written in between has another time. Where reading failed, the error
+// says more.
 void check_files(const PendingSample& sample, std::uint64_t number) {
   if (sample.archive) return;
   for (const PendingFile& file : sample.files)
@@ -202,6 +212,24 @@ Error wrong_value(const ValueRead& value, std::uint32_t found, std::uint32_t exp
       .hint("run 'shale verify' on the input to list all the damage");
 }
 
+Error with_way_out(Error error, OnDamage on_damage) {
+  if (on_damage != OnDamage::suggest || error.code() != Code::damaged) return error;
+  Error told(error.code(), "{}", error.message());
+  if (!error.file().empty()) told.at(error.file(), error.offset());
+  if (error.sample()) told.for_sample(error.sample()->key, error.sample()->index);
+  if (!error.cause().empty()) told.because(error.cause());
+  return told.hint(
+      "restore the input from an intact copy, or pass --on-error skip to leave out what is "
+      "damaged; 'shale verify' lists all the damage");
+}
+
+std::string damage_text(const Error& error) {
+  std::string text = error.file().substr(error.file().rfind('/') + 1);
+  if (error.offset()) text += fmt::format(": byte {}", *error.offset());
+  text += (text.empty() ? "" : ": ") + error.message();
+  return error.cause().empty() ? text : text + ": " + error.cause();
+}
+
 bool may_stay_unread(const SourceInfo& source, const Format& format, const OptionSet& options) {
   const bool takes_unread = format.takes_unread != nullptr && format.takes_unread(options);
   return takes_unread && !source.is_stream && !source.transform && !source.row_bytes;
@@ -209,7 +237,7 @@ bool may_stay_unread(const SourceInfo& source, const Format& format, const Optio
 
 bool stays_unread(const PendingSample& sample, const SourceInfo& source, std::size_t field) {
   const Kind kind = source.schema.fields[field].kind;
-  if (!is_located(kind) || kind == Kind::text) return false;
+  if (!is_located(kind) || source.schema.fields[field].holds_text()) return false;
   if (sample.cells[field].place.length < kLeastUnreadBytes) return false;
   if (kind != Kind::list && is_image(source, field)) return false;
   return std::ranges::find(sample.known, field, &KnownValue::field) == sample.known.end();
@@ -247,33 +275,56 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
   const std::vector<ReadRequest> requests = make_requests(batch, source, wanted);
   const std::vector<ReadResult> results = reader.read(requests);
 
+  const auto value_of = [&](std::size_t i) {
+    const Wanted& one = wanted[i];
+    return ValueRead{batch.pending[one.sample].key,
+                     batch.first + one.sample,
+                     one.bytes,
+                     one.path,
+                     requests[i].descriptor,
+                     one.offset};
+  };
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].error != 0) check_read(value_of(i), results[i]);
+  }
   check_archive(batch);
   std::vector<Sample> samples(batch.pending.size());
   for (std::size_t s = 0; s < samples.size(); ++s) {
     check_files(batch.pending[s], batch.first + s);
     samples[s].key = batch.pending[s].key;
+    samples[s].sides = batch.pending[s].sides;
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
       const IndexCell& cell = batch.pending[s].cells[f];
-      if (schema.fields[f].kind == Kind::real) {
+      if (schema.fields[f].is_optional && shale::is_absent(cell, schema.fields[f])) {
+        samples[s].values.emplace_back(std::monostate());
+      } else if (schema.fields[f].kind == Kind::real) {
         samples[s].values.emplace_back(cell.real);
       } else {
         samples[s].values.emplace_back(cell.integer);
       }
     }
-    for (const KnownValue& known : batch.pending[s].known)
-      samples[s].values[known.field] = as_bytes(known.bytes);
+    for (const KnownValue& known : batch.pending[s].known) {
+      Value& value = samples[s].values[known.field];
+      value = as_bytes(known.bytes);
+      if (schema.fields[known.field].kind == Kind::list)
+        value = elements_of_known(as_bytes(known.bytes));
+    }
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto& [s, f, bytes, path, offset, is_listed_file] = wanted[i];
-    const PendingSample& pending = batch.pending[s];
-    const ValueRead value{pending.key, batch.first + s,        bytes,
-                          path,        requests[i].descriptor, offset};
+    PendingSample& pending = batch.pending[s];
+    const ValueRead value = value_of(i);
     check_read(value, results[i]);
     const Bytes extent = Bytes(requests[i].into).first(bytes);
     const FieldPlace& place = pending.cells[f].place;
-    if (pending.has_crc32c && !is_listed_file) {
-      if (const std::uint32_t found = crc32c(extent); found != place.crc32c)
-        throw wrong_value(value, found, place.crc32c);
+    if (pending.proves(f) && !is_listed_file) {
+      if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
+        Error error = wrong_value(value, found, place.crc32c);
+        if (source.on_damage != OnDamage::leave_out)
+          throw with_way_out(std::move(error), source.on_damage);
+        pending.damage = damage_text(error);
+        continue;
+      }
     }
     if (is_listed_file && schema.fields[f].kind == Kind::list) {
       Value& list = samples[s].values[f];
@@ -302,6 +353,10 @@ std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source
     for (std::size_t f = 0; f < fields.size(); ++f) {
       if (f < run.columns.size() && run.columns[f] != nullptr) {
         columns.emplace_back(*run.columns[f]);
+        continue;
+      }
+      if (!run.damage.empty()) {
+        columns.emplace_back();
         continue;
       }
       const FieldPlace& place = run.cells[f].place;

@@ -113,6 +113,12 @@ void check_listed(const std::string& path, std::uint64_t bytes, std::int64_t mod
 [[nodiscard]] Error wrong_value(const ValueRead& value, std::uint32_t found,
                                 std::uint32_t expected);
 
+/// The error for damage of a dataset, with the hint that samples may be left out, where that is to
+/// be said; else as it was.
+[[nodiscard]] Error with_way_out(Error error, OnDamage on_damage);
+/// What is said of a sample that is left out for it: the file, wherever it is, and the fact.
+[[nodiscard]] std::string damage_text(const Error& error);
+
 // A sample that is larger than all the memory for samples is a batch of its own whose large values
 // stay unread: the worker reads them in pieces, for digest and checksums, and the thread that
 // commits reads them once more as it writes them.

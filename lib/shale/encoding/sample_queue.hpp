@@ -23,8 +23,12 @@ namespace shale {
 /// changes nothing of the result.
 class SampleQueue final : public BatchFeed {
  public:
-  /// `info`: of the stream before its first sample. `memory_bytes`: for all samples under way.
-  SampleQueue(SourceInfo info, std::uint64_t memory_bytes, unsigned jobs);
+  /// `info`: of the stream before its first sample; its totals are those of the samples that are
+  /// written already. `memory_bytes`: for all samples under way. `first_key`: what the very first
+  /// sample is called, if it has no key. `most_samples`: of a batch, so that no shard of small
+  /// samples that come slowly has to wait for more than its own.
+  SampleQueue(SourceInfo info, std::uint64_t memory_bytes, unsigned jobs,
+              std::uint64_t first_key = 0, std::uint64_t most_samples = ~std::uint64_t{0});
 
   // For whoever has the samples: any thread, one sample at a time. A sample without key gets its
   // number for one. After an error of try_add() or add() the sample is not in the stream.
@@ -40,7 +44,7 @@ class SampleQueue final : public BatchFeed {
   /// The pipeline is to end, with Code::interrupted.
   void stop() noexcept;
   [[nodiscard]] bool is_stopped() const { return is_stopped_; }
-  /// How many there are so far.
+  /// How many there are so far, those included that were written already.
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
 
   // For the pipeline.
@@ -53,6 +57,8 @@ class SampleQueue final : public BatchFeed {
   void fail(std::exception_ptr error) noexcept;
 
  private:
+  class Turn;
+
   [[nodiscard]] bool make_room(const Sample& sample);
   void put(const Sample& sample);
   void lend(const Sample& sample, const Events& events);
@@ -65,15 +71,17 @@ class SampleQueue final : public BatchFeed {
   const std::size_t most_in_flight_;
   SharedBudget budget_;
   const std::uint64_t batch_bytes_;
+  const std::uint64_t first_key_, most_samples_;
 
-  std::timed_mutex adding_;
+  // Of whoever has the turn.
   std::optional<Batch> open_;  // the batch that is being filled
   std::uint64_t open_cost_ = 0;
   bool is_closed_ = false;
-  std::atomic<std::uint64_t> samples_ = 0;
+  std::atomic<std::uint64_t> samples_;
 
   std::mutex mutex_;
-  std::condition_variable is_ready_, has_room_;
+  std::condition_variable is_ready_, has_room_, has_turn_;
+  bool is_adding_ = false;
   std::deque<Batch> ready_;
   std::vector<ReadBuffer> buffers_;
   std::exception_ptr failure_;

@@ -85,6 +85,7 @@ class UnreadValue final : public UnreadBytes {
     const ReadResult behind = try_read(file.descriptor(), more, size(), file.descriptor());
     if (behind.error != 0 || behind.bytes != 0)
       refuse({.bytes = size() + behind.bytes, .error = behind.error});
+    check_listed(place_.path, size(), place_.modified_ns, place_.number);
   }
 
   [[nodiscard]] Error wrong_checksum(std::uint32_t found, std::uint32_t expected) const override {
@@ -129,7 +130,7 @@ class UnreadValues {
       if (file.field == field) values.push_back(of_file(file));
     }
     if (values.empty() && is_list) return elements(field);
-    if (values.empty()) return of_extent(field, sample_.cells[field].place, sample_.has_crc32c);
+    if (values.empty()) return of_extent(field, sample_.cells[field].place, sample_.proves(field));
     if (is_list) return values;
     return values.front();
   }
@@ -165,8 +166,8 @@ class UnreadValues {
   // Of a list in one piece, which is proved as a whole before its headers are believed.
   [[nodiscard]] std::vector<Unread> elements(std::size_t field) const {
     const FieldPlace& list = sample_.cells[field].place;
-    const Unread whole = of_extent(field, list, sample_.has_crc32c);
-    if (sample_.has_crc32c) whole->for_each_piece([](Bytes) {});
+    const Unread whole = of_extent(field, list, sample_.proves(field));
+    if (sample_.proves(field)) whole->for_each_piece([](Bytes) {});
     return split_unread_list(
         *source_.container, whole, list,
         elements_of_field(sample_.elements, sample_.cells, source_.schema, field),
@@ -185,7 +186,7 @@ Sample load_unread(Batch& batch, const SourceInfo& source, BatchReader& reader,
                    const std::function<void()>& step) {
   Sample sample = std::move(load_batch(batch, source, reader).front());
   const PendingSample& pending = batch.pending.front();
-  if (!pending.lacks.empty()) return sample;
+  if (!pending.lacks.empty() || !pending.damage.empty()) return sample;
   const UnreadValues values(pending, batch.first, source, step);
   for (std::size_t i = 0; i < source.schema.fields.size(); ++i) {
     if (stays_unread(pending, source, i)) sample.values[i] = values.of(i);

@@ -10,6 +10,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/image/probe.hpp"
 
 // Files and samples are sorted alike, so one pass over both joins them.
@@ -54,7 +56,16 @@ Error no_field_name(const std::string& file, std::string_view suffix) {
       .hint("rename the files with this suffix, or pass --pairs off");
 }
 
+// What partners of a suffix were before there was JSON, and the type of sets that say no more.
+Field usual_field(std::string_view suffix) {
+  return {.name = {}, .kind = suffix == "txt" ? Kind::text : Kind::bytes};
+}
+
 }  // namespace
+
+Field PairField::as_field() const {
+  return {.name = name, .kind = kind, .is_optional = is_optional, .is_json = is_json};
+}
 
 std::string names_text(const std::vector<NamedFolder>& folders) {
   std::string text;
@@ -80,9 +91,11 @@ std::optional<PairField> pair_field_of(std::string_view suffix) {
   constexpr std::array<std::string_view, 3> kTaken = {"image", "label", "frames"};
   if (is_reserved_name(field.name) || std::ranges::find(kTaken, field.name) != kTaken.end())
     field.name += "_file";
-  if (field.suffix == "txt") field.kind = Kind::text;
-  // The suffixes of a set are in its manifest, with commas.
-  if (field.suffix.empty() || field.suffix.find(',') != std::string::npos) return std::nullopt;
+  field.is_json = field.suffix == "json" || field.suffix.ends_with(".json");
+  if (field.suffix == "txt" || field.is_json) field.kind = Kind::text;
+  // The suffixes of a set are in its manifest, with commas and colons.
+  if (field.suffix.empty() || field.suffix.find_first_of(",:") != std::string::npos)
+    return std::nullopt;
   try {
     validate_schema({.fields = {{.name = field.name, .kind = field.kind}}});
   } catch (const Error&) {
@@ -102,15 +115,29 @@ std::vector<std::string> suffixes_in(std::string_view text) {
 
 std::vector<PairField> pair_fields_of(std::string_view text) {
   std::vector<PairField> fields;
-  for (const std::string& suffix : suffixes_in(text)) {
-    if (std::optional<PairField> field = pair_field_of(suffix)) fields.push_back(std::move(*field));
+  for (const std::string& word : suffixes_in(text)) {
+    const std::size_t colon = std::min(word.find(':'), word.size());
+    std::optional<PairField> field = pair_field_of(std::string_view(word).substr(0, colon));
+    if (!field) continue;
+    const Field type = colon == word.size() ? usual_field(field->suffix)
+                                            : parse_field_type(word.substr(colon + 1));
+    if (type.kind != Kind::bytes && type.kind != Kind::text)
+      throw Error(Code::damaged, "partners cannot be '{}'", printable(word));
+    field->kind = type.kind;
+    field->is_json = type.is_json;
+    field->is_optional = type.is_optional;
+    fields.push_back(std::move(*field));
   }
   return fields;
 }
 
 std::string suffixes_text(const std::vector<PairField>& fields) {
   std::string text;
-  for (const PairField& field : fields) text.append(text.empty() ? "" : ",").append(field.suffix);
+  for (const PairField& field : fields) {
+    text.append(text.empty() ? "" : ",").append(field.suffix);
+    const std::string type = field_type_text(field.as_field());
+    if (type != field_type_text(usual_field(field.suffix))) text.append(":").append(type);
+  }
   return text;
 }
 
@@ -142,7 +169,11 @@ class FilePairs::Groups {
       if (partners.size() < kMostPartners) {
         partners.push_back(partner_of(*file));
       } else if (surplus) {
-        surplus(folder_, file->file, file->suffix);
+        surplus({.folder = folder_,
+                 .file = file->file,
+                 .suffix = file->suffix,
+                 .offset = file->offset,
+                 .has_name_of_a_sample = is_of_name(samples_.row())});
       }
       files_.step();
     }
@@ -189,8 +220,8 @@ class FilePairs::Groups {
 std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view one) {
   std::string text;
   for (const PairField& field : fields) {
-    text += fmt::format("{}{} (.{})", text.empty() ? "" : ", ", printable(field.name),
-                        printable(field.suffix));
+    text += fmt::format("{}{} (.{}{}{})", text.empty() ? "" : ", ", printable(field.name),
+                        printable(field.suffix), field.share.empty() ? "" : ", for ", field.share);
   }
   return fmt::format(
       "files with the same name as each {} become fields of its sample: {}; pass --pairs off to "
@@ -252,7 +283,7 @@ struct FilePairs::Candidates {
   }
 };
 
-// Under `automatic` what all samples have.
+// Under `automatic` what most samples have.
 void FilePairs::choose_suffixes(PairPolicy policy, const std::string& root) {
   Candidates candidates;
   Groups groups(files_, samples_);
@@ -287,7 +318,7 @@ void FilePairs::take_fields(const Candidates& candidates, PairPolicy policy,
   }
   std::map<std::string, std::string> files;  // by the field that they become
   for (const auto& [suffix, found] : candidates.suffixes) {
-    if (!takes_all && found.samples < candidates.samples) {
+    if (!takes_all && found.samples <= candidates.samples / 2) {
       partial_.emplace_back(suffix, found.samples);
       continue;
     }
@@ -296,6 +327,10 @@ void FilePairs::take_fields(const Candidates& candidates, PairPolicy policy,
     if (!field || fields_.size() == kMostFields) continue;
     const auto [other, is_new] = files.emplace(field->name, found.file);
     if (!is_new) throw one_field(root, field->name, found.file, other->second);
+    field->is_optional = found.samples < candidates.samples;
+    if (field->is_optional)
+      field->share =
+          fmt::format("{} of {}", format_count(found.samples), format_count(candidates.samples));
     fields_.push_back(std::move(*field));
   }
   std::ranges::stable_sort(partial_, std::ranges::greater(),
@@ -389,7 +424,7 @@ void FilePairs::join(const Unused& unused, const std::string& root) {
           throw two_files(root, groups.folder(), twice[i]->file, of_field[i]->file);
         }
         const ListedPartner listed = of_field[i] == nullptr ? ListedPartner() : of_field[i]->listed;
-        is_complete = is_complete && of_field[i] != nullptr;
+        is_complete = is_complete && (of_field[i] != nullptr || fields_[i].is_optional);
         matches_[i] += of_field[i] != nullptr ? 1 : 0;
         no_images_[i] += of_field[i] != nullptr && !has_image_suffix(of_field[i]->file) ? 1 : 0;
         append_listed_partner(partners_, listed);
@@ -400,7 +435,12 @@ void FilePairs::join(const Unused& unused, const std::string& root) {
     }
     for (const Partner& partner : groups.partners) {
       const bool is_used = first && std::ranges::find(of_field, &partner) != of_field.end();
-      if (!is_used) unused(groups.folder(), partner.file, partner.suffix);
+      if (is_used) continue;
+      unused({.folder = groups.folder(),
+              .file = partner.file,
+              .suffix = partner.suffix,
+              .offset = partner.listed.offset,
+              .has_name_of_a_sample = first.has_value()});
     }
   }
   matched_.finish();

@@ -31,12 +31,13 @@ struct NamedFolder {
 
 /// Which files beside an image become fields of its sample.
 enum class PairPolicy {
-  automatic,  ///< those of a suffix that every image has a partner of
+  automatic,  ///< those of a suffix that most images have a partner of
   on,         ///< those of every suffix that some image has a partner of
   off,        ///< none
 };
 
-/// The option of manifests that holds the suffixes of the partners: "json,txt".
+/// The option of manifests that holds the suffixes of the partners, and what they are if that is
+/// not text for txt and bytes for the rest: "json:json,mask,txt:text?".
 inline constexpr std::string_view kPairsOption = "pairs";
 
 /// A field that the partners of one suffix become, or the files of one folder.
@@ -44,19 +45,25 @@ struct PairField {
   std::string name;
   std::string suffix;  ///< lower case, without the dot in front; of a folder: its name
   Kind kind = Kind::bytes;
-  std::string root = {};  ///< of a folder: where it is
+  std::string root = {};     ///< of a folder: where it is
+  bool is_json = false;      ///< of kind text
+  bool is_optional = false;  ///< some samples have no partner
+  std::string share = {};    ///< of an optional field: how many have one, "2 of 3"
+  [[nodiscard]] Field as_field() const;
 };
 
 /// The part of a file's name that partners share: what is before the first dot.
 [[nodiscard]] std::string_view pair_name_of(std::string_view name);
 /// What is behind that dot, in lower case.
 [[nodiscard]] std::string pair_suffix_of(std::string_view name);
-/// The field that partners of a suffix become: txt is text, anything else bytes; dots become
+/// The field that partners of a suffix become: txt is text, json JSON, the rest bytes; dots become
 /// underscores, and a name that the index or an image folder uses itself gets "_file" behind it.
 /// Nullopt: the suffix cannot be the name of a field.
 [[nodiscard]] std::optional<PairField> pair_field_of(std::string_view suffix);
-/// "json,txt" as the suffixes, as their fields; and back.
+/// "json,txt" as its words.
 [[nodiscard]] std::vector<std::string> suffixes_in(std::string_view text);
+/// The value of kPairsOption as the fields, and back. Errors: Code::damaged for another type than
+/// bytes, text and json.
 [[nodiscard]] std::vector<PairField> pair_fields_of(std::string_view text);
 [[nodiscard]] std::string suffixes_text(const std::vector<PairField>& fields);
 /// What the user is told who did not ask for them; `one` is the word for a sample's file.
@@ -91,9 +98,13 @@ struct PairMatch {
 class FilePairs {
  public:
   using Stop = std::function<void()>;
-  /// Told of a file that belongs to no sample: where it is, and what it is known by.
-  using Unused =
-      std::function<void(std::string_view folder, std::string_view file, std::string_view suffix)>;
+  /// A file that belongs to no sample: where it is, and what it is known by.
+  struct Surplus {
+    std::string_view folder, file, suffix;
+    std::uint64_t offset;       ///< as ListedFile::offset
+    bool has_name_of_a_sample;  ///< it was not taken all the same
+  };
+  using Unused = std::function<void(const Surplus&)>;
   FilePairs(const std::string& scratch_folder, std::uint64_t memory_bytes, Stop stop_if_asked);
 
   /// A file that may belong to a sample: `name` is what it shares with it, `suffix` what it is
@@ -118,10 +129,10 @@ class FilePairs {
   void match_folders(const Unused& unused, const std::vector<NamedFolder>& folders);
 
   [[nodiscard]] const std::vector<PairField>& fields() const { return fields_; }
-  /// Under PairPolicy::automatic, what some samples have and others have not, in words: "txt (2 of
+  /// Under PairPolicy::automatic, what only some samples have, and not most, in words: "txt (1 of
   /// 3)"; empty: there is none.
   [[nodiscard]] std::string partial() const;
-  /// How many samples lack one of the fields.
+  /// How many samples lack a field that is not optional.
   [[nodiscard]] std::uint64_t incomplete() const { return incomplete_; }
   /// Of folders: the names of those whose files are images by their suffixes, "mask,depth".
   [[nodiscard]] std::string image_folders() const;

@@ -45,6 +45,7 @@ struct PairRequest {
 struct ListingRequest {
   /// The list for several processes; the first one makes it. Empty: none.
   std::string shared = {};
+  bool is_only_read = false;  ///< `shared` is read if it is there, and not made
   /// One that stands for the walk, if its facts are listing_facts() of the request; files are then
   /// compared with it as they are read. Empty: none.
   std::string stored = {};

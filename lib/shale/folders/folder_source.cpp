@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 constexpr std::string_view kNoImage = "not the suffix of an image";
+constexpr std::string_view kNoSample = "no sample has its name";
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
@@ -78,6 +79,8 @@ class FolderList final : public InputList {
     info_.suffixes = sought_.text();
     info_.keys_are_unique = true;
     if (!open_stored_listing()) walk();
+    list_ignored(
+        [this](std::string_view, std::string_view reason) { add_untaken(info_.left_out, reason); });
     make_schema();
   }
 
@@ -112,9 +115,8 @@ class FolderList final : public InputList {
                           {.root = request_.root,
                            .labels_file = request_.labels.path,
                            .pairs = info_.pairs,
-                           .fields = info_.schema.fields.size(),
+                           .fields = info_.schema.fields,
                            .has_labels = has_labels_,
-                           .compares_times = listing_.has_value(),
                            .archive = tree_->archive(),
                            .folders = request_.folders,
                            .metadata = has_metadata_ ? &metadata_fields_ : nullptr});
@@ -144,9 +146,8 @@ class FolderList final : public InputList {
     info_.notes = head.notes;
     info_.modified_ns = head.modified_ns;
     info_.ignored = listing_->ignored();
-    listing_->for_each_ignored(
-        [&](std::string_view, std::string_view reason) { add_untaken(info_.left_out, reason); });
     info_.pairs = head.pairs;
+    info_.left_out = head.left_out;
     image_folders_ = head.image_folders;
     has_labels_ = head.has_labels;
     has_metadata_ = !head.metadata_files.empty();
@@ -194,6 +195,7 @@ class FolderList final : public InputList {
     head.image_folders = image_folders_;
     head.has_labels = has_labels_;
     head.metadata = metadata_fields_;
+    head.left_out = info_.left_out;
     head.has_metadata_labels = info_.metadata == kMetadataWithLabels;
     if (metadata_) head.metadata_files = metadata_->stamps();
     // What a kill left of an earlier one.
@@ -225,15 +227,16 @@ class FolderList final : public InputList {
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
     ++info_.ignored;
     ignored_.add({join_path(folder, name), reason});
-    add_untaken(info_.left_out, reason);
   }
 
-  // What has no suffix of a sample. Files of an archive are not looked into.
-  void ignore_other(std::string_view folder, std::string_view name) {
-    if (!sought_.are_images() || tree_->archive())
-      return ignore(folder, name, sought_.are_images() ? kNoImage : "not a suffix of --ext");
+  // What has no suffix of a sample. `offset`: in the archive, if it lies in one.
+  void ignore_other(std::string_view folder, std::string_view name, std::uint64_t offset,
+                    std::string_view otherwise = {}) {
+    if (otherwise.empty()) otherwise = sought_.are_images() ? kNoImage : "not a suffix of --ext";
+    if (!sought_.are_images()) return ignore(folder, name, otherwise);
     const std::string path = join_path(request_.root, join_path(folder, name));
-    ignore(folder, name, untaken_pictures_.reason_for(path, kNoImage));
+    ignore(folder, name,
+           untaken_pictures_.reason_for(path, otherwise, tree_->archive().get(), offset));
   }
 
   // One image of class rank `rank`, in `folder` relative to the root.
@@ -292,7 +295,7 @@ class FolderList final : public InputList {
     const bool may_be_one = pairs_ && request_.folders.empty() && !shared.empty() &&
                             shared.size() + 1 < file.name.size();
     if (may_be_one) return pairs_->add_file(folder, shared, pair_suffix_of(file.name), file);
-    ignore_other(folder, file.name);
+    ignore_other(folder, file.name, file.offset);
   }
 
   // After the list of samples, in its order.
@@ -300,14 +303,18 @@ class FolderList final : public InputList {
     if (!request_.folders.empty()) return match_folders();
     if (!pairs_->has_files() && request_.files.pairs.suffixes.empty()) return pairs_.reset();
     add_samples_to_pairs();
-    const auto unused = [&](std::string_view folder, std::string_view name, std::string_view) {
-      ignore_other(folder, name);
+    const auto unused = [&](const FilePairs::Surplus& file) {
+      const bool may_be_field = request_.files.pairs.policy == PairPolicy::automatic;
+      std::string reason;
+      if (std::ranges::count(pairs_->fields(), file.suffix, &PairField::suffix) > 0)
+        reason = kNoSample;
+      if (may_be_field && file.has_name_of_a_sample) reason = reason_of_partner(file.suffix);
+      ignore_other(file.folder, file.file, file.offset, reason);
     };
-    if (request_.files.pairs.suffixes.empty()) {
+    if (request_.files.pairs.suffixes.empty())
       pairs_->match_all(unused, request_.files.pairs.policy, request_.root);
-    } else {
+    else
       pairs_->match_fields(unused, pair_fields_of(request_.files.pairs.suffixes), request_.root);
-    }
     info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
     info_.pairs = suffixes_text(pairs_->fields());
     partial_pairs_ = pairs_->partial();
@@ -351,8 +358,8 @@ class FolderList final : public InputList {
     }
     add_samples_to_pairs();
     pairs_->match_folders(
-        [&](std::string_view folder, std::string_view name, std::string_view field) {
-          pass_over(joined_entry(field, folder, name), "no sample has its name");
+        [&](const FilePairs::Surplus& file) {
+          pass_over(joined_entry(file.suffix, file.folder, file.file), kNoSample);
         },
         request_.folders);
     info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
@@ -373,8 +380,7 @@ class FolderList final : public InputList {
         info_.image_fields.push_back(fields.size());
       fields.push_back({.name = name, .kind = Kind::bytes});
     }
-    for (const PairField& field : pair_fields_of(info_.pairs))
-      fields.push_back({.name = field.name, .kind = field.kind});
+    for (const PairField& field : pair_fields_of(info_.pairs)) fields.push_back(field.as_field());
     for (const Field& field : metadata_fields_) {
       if (info_.schema.find(field.name)) throw is_field_already(field, request_.root);
       fields.push_back(field);
@@ -397,7 +403,8 @@ class FolderList final : public InputList {
     };
     WalkOptions options = walk_options();
     options.pass_over = [&](std::string_view directory, std::string_view name, PassedOver reason) {
-      ignore(folder_of(directory), name, text_of(reason));
+      const bool is_missing = reason == PassedOver::special && sought_.takes(name);
+      ignore(folder_of(directory), name, is_missing ? reason_of_special(name) : text_of(reason));
     };
     options.enters = request_.enters;
     const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
@@ -410,6 +417,14 @@ class FolderList final : public InputList {
     cut_loops_ += counts.cut_loops;
   }
 
+  void ignore_loose(const FolderEntry& entry) {
+    if (is_hidden(entry.name)) return ignore("", entry.name, "hidden");
+    if (!sought_.takes(entry.name))
+      return ignore_other("", entry.name, entry.offset, "beside the class folders");
+    ignore("", entry.name, reason_of_loose(entry.name));
+    ++loose_files_;
+  }
+
   void list_class_folders() {
     info_.manifest.kind = sought_.are_images() ? kImageFolder : kClassFolders;
     std::vector<std::string> classes;
@@ -417,8 +432,7 @@ class FolderList final : public InputList {
     const auto keeps = [&](const FolderEntry& entry) {
       if (entry.is_directory) return true;
       if (add_metadata("", entry.name)) return false;
-      ignore("", entry.name, is_hidden(entry.name) ? "hidden" : "beside the class folders");
-      if (sought_.takes(entry.name) && !is_hidden(entry.name)) ++loose_files_;
+      ignore_loose(entry);
       return false;
     };
     for (const FolderEntry& entry : tree_->list("", keeps)) {
@@ -495,7 +509,6 @@ class FolderList final : public InputList {
   void list_flat_files() {
     ignored_ = {request_.scratch_folder, std::max(kLeastSortMemory, request_.memory_bytes / 8)};
     info_.ignored = 0;
-    info_.left_out = {};
     has_labels_ = false;
     list_unlabelled_files();
   }
@@ -508,15 +521,11 @@ class FolderList final : public InputList {
     found.finish();
     if (found.count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     const bool is_given = !request_.classes.from.empty();
-    LabelList labels({.file = request_.labels,
-                      .scratch_folder = request_.scratch_folder,
-                      .memory_bytes = request_.memory_bytes / 4,
-                      .all_memory_bytes = request_.all_memory_bytes,
-                      .has_class_table = is_given || request_.may_mix_labels,
-                      .has_nested_files = found.are_nested(),
-                      .needs_names = false,
-                      .is_sample = [this](std::string_view name) { return sought_.takes(name); },
-                      .stop_if_asked = request_.stop_if_asked});
+    LabelListRequest list = label_list_request(request_, sought_);
+    list.has_nested_files = found.are_nested();
+    list.needs_names = false;
+    LabelList labels(list);
+    info_.left_out.add(labels.left_out());
     info_.notes.insert(info_.notes.end(), labels.notes().begin(), labels.notes().end());
     std::optional<ClassTable> table;
     std::uint64_t unmatched = 0;
@@ -568,8 +577,7 @@ class FolderList final : public InputList {
   std::optional<MetadataRows> metadata_;  // beside files_, in their order
   std::vector<Field> metadata_fields_;
   std::optional<Error> unknown_class_;  // a class folder that is none of the classes
-  bool has_metadata_ = false, leaves_metadata_ = false;
-  bool has_labels_ = true;
+  bool has_metadata_ = false, leaves_metadata_ = false, has_labels_ = true;
   std::string partial_pairs_, image_folders_;
   std::vector<std::string> notes_on_metadata_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/natural_order.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/folders/file_tree.hpp"
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/stored_listing.hpp"
-#include "shale/labels/natural_order.hpp"
 
 // The files come from the source of the folder, those of one video one after the other.
 

@@ -111,7 +111,7 @@ std::string partner_path(const std::string& root, std::string_view path, std::st
 
 // In words. No paths: what is left out is listed in the dataset, wherever its input was.
 std::string partner_name(const ListedFolder& folder, std::size_t partner) {
-  if (folder.folders.empty()) return "partner ." + suffixes_in(folder.pairs)[partner];
+  if (folder.folders.empty()) return "partner ." + pair_fields_of(folder.pairs)[partner].suffix;
   return fmt::format("partner of '{}'", printable(folder.folders[partner + 1].field));
 }
 
@@ -186,8 +186,8 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
   sample.bytes = file.bytes;
   sample.archive = folder.archive;
   // The time of an archive is compared as a whole.
-  const bool compares_times = folder.compares_times && !folder.archive;
-  sample.cells.resize(folder.fields);
+  const bool compares_times = folder.archive == nullptr;
+  sample.cells.resize(folder.fields.size());
   sample.cells[0].place = {.offset = file.offset, .length = file.bytes};
   const std::size_t first = folder.has_labels ? 2 : 1;
   if (folder.has_labels) sample.cells[1].integer = file.label;
@@ -203,17 +203,18 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
     sample.lacks_row = true;
   }
   const std::size_t of_metadata = folder.metadata != nullptr ? folder.metadata->size() : 0;
-  if (first + file.partners.size() + of_metadata > folder.fields)
+  if (first + file.partners.size() + of_metadata > folder.fields.size())
     throw Error(Code::damaged, "a listed file has more partners than there are fields")
         .at(file.path);
   for (std::size_t i = 0; i < file.partners.size(); ++i) {
     const ListedPartner& partner = file.partners[i];
-    sample.bytes += partner.bytes;
-    sample.cells[first + i].place = {.offset = partner.offset, .length = partner.bytes};
     if (!partner.suffix) {
-      if (sample.lacks.empty()) sample.lacks = partner_name(folder, i);
+      const bool may_lack = folder.fields[first + i].is_optional;
+      if (!may_lack && sample.lacks.empty()) sample.lacks = partner_name(folder, i);
       continue;
     }
+    sample.bytes += partner.bytes;
+    sample.cells[first + i].place = {.offset = partner.offset, .length = partner.bytes};
     const std::string& root = folder.folders.empty() ? folder.root : folder.folders[i + 1].root;
     sample.files.push_back({.path = partner_path(root, file.path, *partner.suffix),
                             .bytes = partner.bytes,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -121,10 +122,9 @@ struct ListedOrder {
 struct ListedFolder {
   const std::string& root;
   const std::string& labels_file;
-  const std::string& pairs;     ///< suffixes of the partners
-  std::size_t fields = 0;       ///< the file, its label if it has one, its partners
-  bool has_labels = true;       ///< there is a field for labels
-  bool compares_times = false;  ///< the list was made by a run before
+  const std::string& pairs;            ///< suffixes of the partners
+  std::span<const Field> fields = {};  ///< the file, its label if it has one, its partners
+  bool has_labels = true;              ///< there is a field for labels
   std::shared_ptr<const ArchiveFile> archive = nullptr;  ///< that all of its files lie in
   std::vector<NamedFolder> folders = {};  ///< that the partners lie in, behind `root`; or none
   /// The last fields, which come from rows of metadata; null: there are no such rows.

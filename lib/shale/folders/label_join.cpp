@@ -1,13 +1,15 @@
 #include "shale/folders/label_join.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/natural_order.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/labels/natural_order.hpp"
 
 namespace shale {
 namespace {
@@ -35,6 +37,16 @@ Error wrong_number(const LabelJoin& join, const LabelList::Row& row) {
 }
 
 }  // namespace
+
+LabelListRequest label_list_request(const FolderRequest& request, const SoughtFiles& sought) {
+  return {.file = request.labels,
+          .scratch_folder = request.scratch_folder,
+          .memory_bytes = request.memory_bytes / 4,
+          .all_memory_bytes = request.all_memory_bytes,
+          .has_class_table = !request.classes.from.empty() || request.may_mix_labels,
+          .is_sample = [&sought](std::string_view name) { return sought.takes(name); },
+          .stop_if_asked = request.stop_if_asked};
+}
 
 Error no_label(const LabelJoin& join, const WalkedFile& file) {
   return Error(Code::bad_content, "{} has no label in {}", join.sought.one(),
@@ -113,6 +125,47 @@ std::optional<FoundFiles::File> FoundFiles::next() {
 
 namespace {
 
+// Rows without file and files without row, where only zeros in front of a number tell them apart:
+// spreadsheets drop these. The first of each are compared.
+class LostZeros {
+ public:
+  void note_row(const LabelList& labels, const LabelList::Row& row) {
+    if (labels.match() != KeyMatch::position) note(rows_, row.place, labels.key_of(row));
+  }
+  void note_file(const LabelList& labels, const FoundFiles::File& found) {
+    if (labels.match() != KeyMatch::position && found.place.name.starts_with('0'))
+      note(files_, found.place, join_path(found.file.directory, found.file.name));
+  }
+  void refuse(const std::string& labels_file) const {
+    for (const auto& [place, file] : files_) {
+      const auto row = rows_.find(place);
+      if (row == rows_.end()) continue;
+      throw Error(Code::bad_content,
+                  "key '{}' is not the name of a file, but '{}' is one and has no row",
+                  printable(row->second), printable(file))
+          .at(labels_file)
+          .hint(
+              "spreadsheets and pandas drop leading zeros: write the keys as text, exactly as the "
+              "files are named");
+    }
+  }
+
+ private:
+  using Names = std::map<LabelPlace, std::string>;
+
+  static void note(Names& names, LabelPlace place, std::string shown) {
+    constexpr std::size_t kMost = 1000;
+    if (names.size() == kMost) return;
+    const std::size_t digits = place.name.find_first_not_of("0123456789");
+    const std::size_t zeros = place.name.find_first_not_of('0');
+    if (digits == 0) return;
+    place.name.erase(0, std::min(zeros, std::min(digits, place.name.size()) - 1));
+    names.emplace(std::move(place), std::move(shown));
+  }
+
+  Names rows_, files_;  // by their places without these zeros
+};
+
 // Each file with its row, each file without one, and each row without file, in the order of places.
 class RowWalk {
  public:
@@ -132,6 +185,7 @@ class RowWalk {
       use_file(*next);
     }
     while (row_) pass_row(unmatched);
+    zeros_.refuse(join_.request.labels.path);
     if (matched_ > 0 && left_header_) throw join_.labels.likely_header();
     if (matched_ == 0 && first_unmatched_ && found_.count() > 0)
       throw join_.labels.unmatched(*first_unmatched_, join_.request.root);
@@ -143,10 +197,12 @@ class RowWalk {
       const bool is_header = join_.labels.may_be_header(*row_);
       if (join_.request.files.refuses_incomplete) {
         if (is_header) throw join_.labels.likely_header();
+        zeros_.refuse(join_.request.labels.path);
         throw join_.labels.unmatched(*row_, join_.request.root);
       }
       left_header_ = left_header_ || is_header;
       if (!first_unmatched_) first_unmatched_ = row_;
+      zeros_.note_row(join_.labels, *row_);
       if (unmatched) unmatched(*row_);
     }
     row_ = join_.labels.next();
@@ -155,6 +211,7 @@ class RowWalk {
   void use_file(const FoundFiles::File& found) {
     if (!row_ || row_->place != found.place) {
       if (join_.request.files.refuses_incomplete) throw no_label(join_, found.file);
+      zeros_.note_file(join_.labels, found);
       return use_(found, nullptr);
     }
     const std::string path = join_path(found.file.directory, found.file.name);
@@ -175,6 +232,7 @@ class RowWalk {
   const LabelJoin& join_;
   std::function<void(const FoundFiles::File&, const LabelList::Row*)> use_;
   std::optional<LabelList::Row> row_, first_unmatched_;
+  LostZeros zeros_;
   std::string last_path_;
   std::uint64_t matched_ = 0;
   bool is_taken_ = false;  // the row has a file already

@@ -66,6 +66,10 @@ class FoundFiles {
   std::uint64_t number_ = 0, count_ = 0;
 };
 
+/// What the list of the request's file of labels is asked for.
+[[nodiscard]] LabelListRequest label_list_request(const FolderRequest& request,
+                                                  const SoughtFiles& sought);
+
 /// Which label each file has.
 struct LabelJoin {
   const FolderRequest& request;

@@ -103,9 +103,10 @@ class ListReader {
 // A line of the list, in its order.
 struct ListRow {
   std::uint64_t position = 0, bytes = 0, line = 0;
+  std::int64_t modified_ns = 0;
   std::string_view path, label;
   static auto columns(auto& row) {
-    return std::tie(row.position, row.bytes, row.line, row.path, row.label);
+    return std::tie(row.position, row.bytes, row.line, row.modified_ns, row.path, row.label);
   }
 };
 
@@ -143,6 +144,7 @@ class FileList final : public InputList {
     if (const std::optional<ListRow> line = lines_->next()) {
       sample.push_back({.path = std::string(line->path),
                         .bytes = line->bytes,
+                        .modified_ns = line->modified_ns,
                         .label = label_of(*line),
                         .has_label = !line->label.empty(),
                         .row = std::to_string(line->line)});
@@ -158,7 +160,7 @@ class FileList final : public InputList {
     PendingSample sample;
     sample.key = std::move(file.path);
     sample.bytes = file.bytes;
-    sample.files = {{.path = sample.key, .bytes = file.bytes}};
+    sample.files = {{.path = sample.key, .bytes = file.bytes, .modified_ns = file.modified_ns}};
     sample.cells.resize(info_.schema.fields.size());
     sample.cells[0].place = {.offset = 0, .length = file.bytes};
     if (!has_labels()) return sample;
@@ -230,6 +232,7 @@ class FileList final : public InputList {
     lines_->add({.position = lines_->count(),
                  .bytes = static_cast<std::uint64_t>(facts->st_size),
                  .line = line.number,
+                 .modified_ns = modified_ns,
                  .path = path,
                  .label = line.label});
   }

@@ -8,13 +8,12 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/labels/label_rows.hpp"
 #include "shale/manifest/csv.hpp"
 
 // A cell: u16 column, u32 length (little-endian), so many bytes of text; none of null
-// A row as a listing has it: for each field u32 length (little-endian) and text, or 8 bytes of
-// number (little-endian)
 
 namespace shale {
 namespace {
@@ -28,12 +27,6 @@ constexpr std::string_view kLabelColumnName = "label", kAsText = "a string", kAs
 std::uint64_t most_row_bytes(std::uint64_t sorter_bytes) {
   const std::uint64_t most = std::max<std::uint64_t>(sorter_bytes, 1 << 20) / 16;
   return std::min(kMostRowBytes, most - kRoomForPath);
-}
-
-double real_of(std::string_view text) {
-  double number = 0;
-  (void)std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
 }
 
 FolderRequest request_of_train(const FolderRequest& request) {
@@ -201,6 +194,7 @@ void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
     const bool is_label = label_ == at;
     if (cell.kind == Of::null || (is_label && trimmed(cell.text).empty())) continue;
     if (is_label) note_label(file, row.number, cell);
+    ++columns_[at].values;
     std::int64_t number = 0;
     const char* const end = cell.text.data() + cell.text.size();
     const bool is_long = cell.kind == Of::integer &&
@@ -212,8 +206,9 @@ void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
                                                   : kJson;
     auto& seen = columns_[at].seen;
     if (seen[kind].row == 0) seen[kind] = {file, row.number, {}};
+    if (kind == kJson) columns_[at].nested.note(cell.text);
     if (cell.kind == Of::integer && seen[kInexact].row == 0 &&
-        fmt::format("{:.0f}", real_of(cell.text)) != cell.text)
+        fmt::format("{:.0f}", real_in(cell.text)) != cell.text)
       seen[kInexact] = {file, row.number, {}};
     cells_.append(as_text(bytes_of(static_cast<std::uint16_t>(at))));
     cells_.append(as_text(bytes_of(static_cast<std::uint32_t>(cell.text.size()))));
@@ -235,7 +230,7 @@ void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
   rows_.add({.path = path, .row = {static_cast<std::uint32_t>(file), row.number, cells_}});
 }
 
-Kind MetadataRows::kind_of(const Column& column) const {
+Field MetadataRows::field_of(const Column& column) const {
   const auto& seen = column.seen;
   const Seen* number = nullptr;
   for (const Class one : {kInteger, kReal, kLongInteger}) {
@@ -256,19 +251,19 @@ Kind MetadataRows::kind_of(const Column& column) const {
                     place_of(groups[0].seen->file, groups[0].seen->row), groups[0].name))
         .hint("write all values of a column alike; null where there is none");
   }
-  if (number == nullptr) return Kind::text;
+  if (number == nullptr) return column.nested.field();
   if (seen[kReal].row > 0 && seen[kInexact].row > 0)
     throw at_row(seen[kInexact].file, seen[kInexact].row,
                  fmt::format("has an integer as '{}' that no double is, but {} has a number that "
                              "is not an integer",
                              printable(column.name), place_of(seen[kReal].file, seen[kReal].row)))
         .hint("write all values of the column as strings, or as integers");
-  if (seen[kReal].row > 0) return Kind::real;
+  if (seen[kReal].row > 0) return {.name = {}, .kind = Kind::real};
   if (seen[kLongInteger].row > 0)
     throw at_row(seen[kLongInteger].file, seen[kLongInteger].row,
                  fmt::format("has an integer of more than 64 bits as '{}'", printable(column.name)))
         .hint("write it as a string");
-  return Kind::integer;
+  return {.name = {}, .kind = Kind::integer};
 }
 
 void MetadataRows::choose_fields() {
@@ -283,8 +278,9 @@ void MetadataRows::choose_fields() {
                                    printable(column.name)));
       continue;
     }
-    Field field{.name = metadata_field_name(column.name, request_.sample_field),
-                .kind = kind_of(column)};
+    Field field = field_of(column);
+    field.name = metadata_field_name(column.name, request_.sample_field);
+    field.is_optional = column.values < rows_.count();
     try {
       validate_schema({.fields = {field}});
     } catch (const Error&) {
@@ -401,49 +397,15 @@ void MetadataRows::next(ListedFile& sample) {
       values[*columns_[column].field] = std::move(text);
     }
   }
-  std::optional<std::string> lacks;
-  for (const Column& column : columns_) {
-    if (!lacks && column.field && !values[*column.field]) lacks = column.name;
-  }
-  if (!lacks && label_ && !label) lacks = kLabelColumnName;
-  if (lacks) {
-    sample.row = fmt::format("value for '{}' in {}", printable(*lacks),
+  if (label_ && !label) {
+    sample.row = fmt::format("value for '{}' in {}", kLabelColumnName,
                              printable(place_of(match->row.file, match->row.number)));
     return;
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string& text = values[i].value();
-    if (fields_[i].kind == Kind::integer) {
-      sample.row.append(as_text(bytes_of(parse_integer_label(text).value_or(0))));
-    } else if (fields_[i].kind == Kind::real) {
-      sample.row.append(as_text(bytes_of(real_of(text))));
-    } else {
-      sample.row.append(as_text(bytes_of(static_cast<std::uint32_t>(text.size())))).append(text);
-    }
-  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    append_metadata_value(sample.row, fields_[i], values[i]);
   if (label) take_label(*label, match->row.file, match->row.number, sample);
   sample.has_label = true;
-}
-
-void take_metadata_row(std::string_view row, const std::vector<Field>& fields,
-                       PendingSample& sample) {
-  ByteReader from(as_bytes(row));
-  const std::size_t first = sample.cells.size() - fields.size();
-  sample.bytes += row.size();
-  sample.known.reserve(fields.size());
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    IndexCell& cell = sample.cells[first + i];
-    if (fields[i].kind == Kind::integer) {
-      cell.integer = from.read_i64();
-    } else if (fields[i].kind == Kind::real) {
-      cell.real = from.read_f64();
-    } else {
-      const std::uint32_t length = from.read_u32();
-      sample.known.push_back(
-          {.field = first + i, .bytes = std::string(as_text(from.read_bytes(length)))});
-      cell.place = {.offset = 0, .length = length};
-    }
-  }
 }
 
 std::optional<ClassTable> table_of_metadata(
@@ -507,7 +469,7 @@ Error is_field_already(const Field& column, const std::string& root) {
 std::string text_of_fields(const std::vector<Field>& fields) {
   std::string text;
   for (const Field& field : fields)
-    text.append(1, '\n').append(field.name).append(1, ':').append(name_of(field.kind));
+    text.append(1, '\n').append(field.name).append(1, ':').append(field_type_text(field));
   return text;
 }
 

@@ -12,6 +12,7 @@
 
 #include "shale/data/schema.hpp"
 #include "shale/folders/folder_request.hpp"
+#include "shale/folders/metadata_values.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
@@ -51,7 +52,8 @@ struct MatchedMetadata {
 
 /// The files metadata.csv and metadata.jsonl of a folder, whose rows are joined with the samples on
 /// disk. Text of CSV stays text; of JSON strings are text, integers integer, numbers of which some
-/// are not integers real, and anything else is its JSON as text. Memory: the given budget, and the
+/// are not integers real, and anything else what NestedColumn says. A column that some row has no
+/// value of is an optional field. Memory: the given budget, and the
 /// class names. One thread.
 class MetadataRows {
  public:
@@ -105,7 +107,7 @@ class MetadataRows {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
   /// Gives the next sample its row, and its label; without row it has none, and with one that lacks
-  /// a value its row is the sentence that says which. Errors: Code::bad_content for a label that
+  /// the label its row is the sentence that says so. Errors: Code::bad_content for a label that
   /// the table has not.
   void next(ListedFile& sample);
   void rewind() { matched_.rewind(); }
@@ -124,6 +126,8 @@ class MetadataRows {
   struct Column {
     std::string name;
     std::array<Seen, kClasses> seen;
+    NestedColumn nested = {};
+    std::uint64_t values = 0;
     std::optional<std::size_t> field;
   };
   [[nodiscard]] std::string path_of(std::uint64_t file) const;
@@ -133,7 +137,8 @@ class MetadataRows {
   std::size_t column_of(const std::string& name, std::uint64_t file, std::uint64_t row);
   void note_label(std::uint64_t file, std::uint64_t row, const JsonMember& cell);
   void choose_fields();
-  [[nodiscard]] Kind kind_of(const Column& column) const;
+  // Without its name.
+  [[nodiscard]] Field field_of(const Column& column) const;
   void take_label(const std::string& text, std::uint64_t file, std::uint64_t row,
                   ListedFile& sample) const;
 
@@ -158,11 +163,6 @@ class MetadataRows {
 /// that is taken (`key`, `index`, that of the samples' own field) gets "_column" behind it.
 [[nodiscard]] std::string metadata_field_name(std::string_view column,
                                               std::string_view sample_field);
-
-/// Fills the cells of the last fields of a sample with its row (ListedFile::row). Errors:
-/// Code::damaged.
-void take_metadata_row(std::string_view row, const std::vector<Field>& fields,
-                       PendingSample& sample);
 
 /// What tells one state of a file from another: its size and when it was modified.
 [[nodiscard]] std::string metadata_stamp(const std::string& path);

@@ -6,6 +6,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
 
@@ -15,8 +16,9 @@
 //   +16  head      u32 facts, as many pairs of strings; string kind; u32 classes, strings; u32
 //                  notes, strings; i64 modified_ns; if there is more: string pairs, u8 1 if files
 //                  have labels; and more: string image folders; and more: u32 strings, name and
-//                  kind of each field of metadata; u32 strings, each file of metadata and its
-//                  stamp; u8 1 if the labels are from there
+//                  type of each field of metadata; u32 strings, each file of metadata and its
+//                  stamp; u8 1 if the labels are from there; and more: u32 strings, kind, name and
+//                  reason of what is left out; u64 how much more of it there is
 //        files     strings: u64 bytes, i64 modified_ns, i64 label, path; if there is more: NUL, u64
 //                  offset; and more: u8 1 if it has a label, plus 2 if a string follows, its row
 //                  of metadata; its partners, to the end
@@ -74,13 +76,13 @@ std::vector<std::string> read_strings(ByteReader& from) {
   return texts;
 }
 
-// Name and kind of each.
+// Name and type of each.
 std::vector<std::string> texts_of_fields(const std::vector<Field>& fields) {
   std::vector<std::string> texts;
   texts.reserve(fields.size() * 2);
   for (const Field& field : fields) {
     texts.push_back(field.name);
-    texts.emplace_back(name_of(field.kind));
+    texts.push_back(field_type_text(field));
   }
   return texts;
 }
@@ -88,8 +90,10 @@ std::vector<std::string> texts_of_fields(const std::vector<Field>& fields) {
 std::vector<Field> fields_of_texts(const std::vector<std::string>& texts) {
   std::vector<Field> fields;
   fields.reserve(texts.size() / 2);
-  for (std::size_t i = 0; i + 1 < texts.size(); i += 2)
-    fields.push_back({.name = texts[i], .kind = kind_named(texts[i + 1])});
+  for (std::size_t i = 0; i + 1 < texts.size(); i += 2) {
+    fields.push_back(parse_field_type(texts[i + 1]));
+    fields.back().name = texts[i];
+  }
   return fields;
 }
 
@@ -114,6 +118,11 @@ ListingHead parse_listing_head(Bytes bytes, const std::string& path) {
   for (std::size_t i = 0; i + 1 < files.size(); i += 2)
     head.metadata_files.emplace_back(files[i], files[i + 1]);
   head.has_metadata_labels = from.read_u8() != 0;
+  if (from.at_end()) return head;
+  const std::vector<std::string> left_out = read_strings(from);
+  for (std::size_t i = 0; i + 2 < left_out.size(); i += 3)
+    head.left_out.add({.kind = left_out[i], .name = left_out[i + 1], .reason = left_out[i + 2]});
+  head.left_out.more = from.read_u64();
   return head;
 }
 
@@ -214,7 +223,8 @@ ListingWriter::ListingWriter(const std::string& path, const ListingHead& head)
   write_strings(bytes, head.classes);
   write_strings(bytes, head.notes);
   bytes.write(head.modified_ns);
-  const bool has_metadata = !head.metadata_files.empty();
+  const bool has_left_out = head.left_out.count() > 0;
+  const bool has_metadata = !head.metadata_files.empty() || has_left_out;
   if (!head.pairs.empty() || !head.has_labels || !head.image_folders.empty() || has_metadata) {
     write_string(bytes, head.pairs);
     bytes.write(std::uint8_t{head.has_labels ? std::uint8_t{1} : std::uint8_t{0}});
@@ -230,6 +240,13 @@ ListingWriter::ListingWriter(const std::string& path, const ListingHead& head)
     }
     write_strings(bytes, files);
     bytes.write(std::uint8_t{head.has_metadata_labels ? std::uint8_t{1} : std::uint8_t{0}});
+  }
+  if (has_left_out) {
+    std::vector<std::string> texts;
+    for (const LeftOut& one : head.left_out.entries)
+      texts.insert(texts.end(), {one.kind, one.name, one.reason});
+    write_strings(bytes, texts);
+    bytes.write(head.left_out.more);
   }
   impl_->write(as_bytes(kMagic));
   impl_->write(bytes.bytes());

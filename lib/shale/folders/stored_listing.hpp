@@ -11,6 +11,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/left_out.hpp"
 #include "shale/data/schema.hpp"
 
 namespace shale {
@@ -70,6 +71,8 @@ struct ListingHead {
   bool has_metadata_labels = false;  ///< the labels are from there
   /// The files with those rows, relative to the folder, and what tells that they are as they were.
   std::vector<std::pair<std::string, std::string>> metadata_files = {};
+  /// What was left out, but for ignored entries; kind, name and reason of each.
+  LeftOutList left_out = {};
   friend bool operator==(const ListingHead&, const ListingHead&) = default;
 };
 

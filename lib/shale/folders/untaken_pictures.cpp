@@ -27,19 +27,30 @@ constexpr Signature kSignatures[] = {
     {4, "ftyphei"sv, "heic"},       {4, "ftyphev"sv, "heic"},
     {4, "ftypmif1"sv, "heic"},      {4, "ftypmsf1"sv, "heic"},
 };
-constexpr std::string_view kSuffixes[] = {".heic", ".heif", ".avif", ".jp2", ".j2k",  ".jxl",
-                                          ".gif",  ".jfif", ".jpe",  ".psd", ".tiff", ".dng"};
-constexpr std::string_view kUntaken = "a picture that is not taken: ";
+constexpr std::string_view kSuffixes[] = {"heic", "heif", "avif", "jp2", "j2k", "jxl",
+                                          "gif",  "jfif", "jpe",  "psd", "exr", "dng"};
+// How the list of ignored entries begins what is missing in the samples, and then names it.
+struct Missing {
+  std::string_view words, kind, reason;
+};
+constexpr Missing kUntaken = {"a picture that is not taken: ", "picture", "type_not_taken"};
+constexpr Missing kPartner = {"has the name of a sample, and is not taken: ", "partner",
+                              "not_of_all_samples"};
+constexpr Missing kLoose = {"beside the class folders: ", "file", "beside_the_classes"};
+constexpr Missing kSpecial = {"not a regular file: ", "file", "not_a_regular_file"};
 constexpr std::uint64_t kMostOthers = 1000;
 
-bool has_suffix_of_picture(std::string_view path) {
-  const std::size_t dot = path.rfind('.');
-  if (dot == std::string_view::npos) return false;
-  std::string suffix(path.substr(dot));
+// Behind the last dot, in lower case.
+std::string last_suffix(std::string_view name) {
+  std::string suffix(name.substr(name.rfind('.') + 1));
   std::ranges::transform(suffix, suffix.begin(), [](char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
   });
-  return std::ranges::find(kSuffixes, suffix) != std::end(kSuffixes);
+  return suffix;
+}
+
+std::string reason_with(const Missing& missing, std::string_view name) {
+  return std::string(missing.words) + last_suffix(name);
 }
 
 }  // namespace
@@ -53,24 +64,42 @@ std::string_view picture_type_of(Bytes head) {
   return {};
 }
 
-std::string UntakenPictures::reason_for(const std::string& path, std::string_view otherwise) {
-  if (!has_suffix_of_picture(path) && ++looked_at_ > kMostOthers) return std::string(otherwise);
-  try {
-    std::array<std::byte, 16> head{};
-    const std::uint64_t got = InputFile(path).read_some(0, head);
-    const std::string_view type = picture_type_of(std::span(head).first(got));
-    return std::string(type.empty() ? otherwise : kUntaken).append(type);
-  } catch (const Error&) {
-    return std::string(otherwise);  // nothing is to be read of it
-  }
+std::string UntakenPictures::reason_for(std::string_view name, std::string_view otherwise,
+                                        const ReadHead& read_head) {
+  const bool is_likely = std::ranges::find(kSuffixes, last_suffix(name)) != std::end(kSuffixes);
+  if (!is_likely && ++looked_at_ > kMostOthers) return std::string(otherwise);
+  std::array<std::byte, 16> head{};
+  const std::string_view type = picture_type_of(std::span(head).first(read_head(head)));
+  return std::string(type.empty() ? otherwise : kUntaken.words).append(type);
 }
 
+std::string UntakenPictures::reason_for(const std::string& path, std::string_view otherwise,
+                                        const ArchiveFile* archive, std::uint64_t offset) {
+  return reason_for(path, otherwise, [&](std::span<std::byte> head) -> std::size_t {
+    try {
+      return archive != nullptr ? archive->file().read_some(offset, head)
+                                : InputFile(path).read_some(0, head);
+    } catch (const Error&) {
+      return 0;  // nothing is to be read of it
+    }
+  });
+}
+
+std::string reason_of_partner(std::string_view suffix) {
+  return reason_with(kPartner, suffix);  // of "0001.txt" what others have, too
+}
+
+std::string reason_of_loose(std::string_view name) { return reason_with(kLoose, name); }
+std::string reason_of_special(std::string_view name) { return reason_with(kSpecial, name); }
+
 void add_untaken(LeftOutList& left_out, std::string_view reason) {
-  if (!reason.starts_with(kUntaken)) return;
-  left_out.add({.kind = "picture",
-                .name = std::string(reason.substr(kUntaken.size())),
-                .reason = "type_not_taken",
-                .samples = 1});
+  for (const Missing& one : {kUntaken, kPartner, kLoose, kSpecial}) {
+    if (!reason.starts_with(one.words)) continue;
+    left_out.add({.kind = std::string(one.kind),
+                  .name = std::string(reason.substr(one.words.size())),
+                  .reason = std::string(one.reason),
+                  .samples = 1});
+  }
 }
 
 }  // namespace shale

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "shale/base/bytes.hpp"
 #include "shale/data/left_out.hpp"
+#include "shale/io/archive_file.hpp"
 
 namespace shale {
 
@@ -16,16 +19,32 @@ namespace shale {
 /// from other files that are ignored: by their first bytes. One thread.
 class UntakenPictures {
  public:
+  /// Reads the first bytes of the file, as many as there are: returns how many. May throw.
+  using ReadHead = std::function<std::size_t(std::span<std::byte>)>;
   /// The reason that the list of ignored entries has for the file: "a picture that is not taken:
   /// heic", or `otherwise` for what is not a picture or cannot be read. Of files whose suffix is
   /// not that of a picture only the first 1000 are read.
-  [[nodiscard]] std::string reason_for(const std::string& path, std::string_view otherwise);
+  [[nodiscard]] std::string reason_for(std::string_view name, std::string_view otherwise,
+                                       const ReadHead& read_head);
+  /// The same of a file at `path`; or, in an archive, of what begins at `offset`.
+  [[nodiscard]] std::string reason_for(const std::string& path, std::string_view otherwise,
+                                       const ArchiveFile* archive = nullptr,
+                                       std::uint64_t offset = 0);
 
  private:
   std::uint64_t looked_at_ = 0;
 };
 
-/// Adds an ignored entry, by its reason, to what is left out, if it is such a picture.
+/// The reason for a file that has the name of a sample, and that no field takes, since not all
+/// samples have one with its suffix.
+[[nodiscard]] std::string reason_of_partner(std::string_view suffix);
+
+/// The reason for a file with the name of a sample that lies beside the folders of the classes.
+[[nodiscard]] std::string reason_of_loose(std::string_view name);
+/// And for one that is not a file but a FIFO, a device, a socket.
+[[nodiscard]] std::string reason_of_special(std::string_view name);
+
+/// Adds an ignored entry, by its reason, to what is left out, if the reason is one of these.
 void add_untaken(LeftOutList& left_out, std::string_view reason);
 
 }  // namespace shale

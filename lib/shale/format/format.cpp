@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
 namespace shale {
@@ -53,6 +55,22 @@ void check_elements(std::uint64_t count) {
 void check_schema_fits(const Format& format, const Schema& schema) {
   validate_schema(schema, format.reserved_fields);
   for (const Field& field : schema.fields) {
+    if (field.name.find('/') != std::string::npos && !format.can.holds_slashes) {
+      throw Error(Code::schema, "field name '{}' contains '/', which format '{}' cannot hold",
+                  printable(field.name), format.name)
+          .hint("choose --to record or lmdb, or another name: --rename");
+    }
+    if (field.is_ragged() && !format.can.holds_ragged) {
+      throw Error(Code::unsupported,
+                  "format '{}' cannot hold field '{}', whose samples differ in shape: {}",
+                  format.name, printable(field.name), array_text(field.dtype, field.shape))
+          .hint("choose --to record, lmdb or hdf5, or leave the field out: --fields");
+    }
+    if (field.is_optional && !format.can.holds_optional) {
+      throw Error(Code::unsupported, "format '{}' cannot hold field '{}', which some samples lack",
+                  format.name, printable(field.name))
+          .hint("choose --to record, lmdb or hdf5, or leave the field out: --fields");
+    }
     if (std::find(format.can.kinds.begin(), format.can.kinds.end(), field.kind) !=
         format.can.kinds.end())
       continue;

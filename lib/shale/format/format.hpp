@@ -144,8 +144,10 @@ struct Survey {
 
 /// What is left out of a file that is unpacked.
 struct UnpackReport {
+  bool is_own = false;  ///< what was written is as shale itself writes it (Format::recognize)
   std::vector<std::string> notes;  ///< a sentence each
   LeftOutList left_out = {};
+  std::vector<std::string> classes = {};  ///< names by label, if the file has them
 };
 
 /// A file whose samples cannot be located, to be unpacked into another.
@@ -153,8 +155,9 @@ struct UnpackRequest {
   const InputFile& file;
   const NamelessFile& into;  ///< empty; after an error its content is garbage
   std::uint64_t memory_bytes;
-  std::optional<Dialect> dialect = {};  ///< as for survey()
+  Parsing parsing = {};        ///< as for survey()
   WalkProgress progress = {};  ///< bytes written, and their total: 0 and 0 until they are known
+  std::vector<std::string> fields = {};  ///< only these; empty: all, if they have to be unpacked
 };
 
 /// The result of reading a shard with the container's own library.
@@ -184,6 +187,9 @@ void check_elements(std::uint64_t count);
 struct Capabilities {
   std::span<const Kind> kinds;
   bool self_checksummed = false;  ///< the container itself carries checksums
+  bool holds_ragged = false;      ///< tensors of free sides
+  bool holds_optional = false;    ///< values may be absent
+  bool holds_slashes = false;     ///< in names of fields, such as "image/encoded"
   bool keeps_dtypes = true;       ///< a file says which dtypes its reals and tensors have
   bool places_ascend = true;      ///< the values of a field are stored in the order of the rows
   bool forks = false;  ///< reads files of other tools in a child: all other threads must be idle
@@ -238,7 +244,7 @@ struct Format {
   /// a dialect: the layout that is recognized, else plain. Null: the format reads shale's shards
   /// only. Errors: Code::unsupported, by name, for data that cannot be located (a filter, a sample
   /// in several pieces) or has no meaning here; Code::damaged. The dialect is one of `dialects`.
-  Survey (*survey)(const InputFile& file, std::optional<Dialect> dialect,
+  Survey (*survey)(const InputFile& file, const Parsing& parsing,
                    const WalkProgress& progress) = nullptr;
   /// The files of one dataset that a text file lists, as they are named there; nullopt: the file is
   /// not such a list. Null: the format has no such lists. Errors: Code::limit for a list that is
@@ -301,7 +307,7 @@ void check_schema_fits(const Format& format, const Schema& schema);
 
 /// Errors: Code::usage for a dialect that files of this format do not have, naming the format whose
 /// files have it.
-void check_dialect(const Format& format, std::optional<Dialect> dialect, std::string_view path);
+void check_dialect(const Format& format, const Parsing& parsing, std::string_view path);
 
 /// The format with the highest bid for a file; null if none bids.
 [[nodiscard]] const Format* detect_format(const Probe& probe);

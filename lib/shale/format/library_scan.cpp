@@ -22,7 +22,7 @@ namespace {
 // A place is u64 offset, u64 length, u32 crc32c, u32 count; a cell a place, i64 and f64; a string
 // u32 length and bytes.
 enum class Part : std::uint8_t { row = 1, finding = 2 };
-constexpr std::uint64_t kPlaceBytes = 24, kCellBytes = kPlaceBytes + 16,
+constexpr std::uint64_t kPlaceBytes = 24, kCellBytes = kPlaceBytes + 17,
                         kRowBytes = kPlaceBytes + 24;
 constexpr std::size_t kMessageBytes = 64 * 1024, kMostTextBytes = 4096, kMostFindingBytes = 65'536;
 
@@ -51,7 +51,9 @@ void write_row(ByteWriter& out, const IndexRow& row) {
     write_place(out, cell.place);
     out.write(cell.integer);
     out.write(cell.real);
+    out.write(std::uint8_t{cell.lacks_number});
   }
+  for (const std::uint64_t side : row.sides) out.write(side);
 }
 
 void read_row(ByteReader& in, IndexRow& row) {
@@ -63,7 +65,9 @@ void read_row(ByteReader& in, IndexRow& row) {
     cell.place = read_place(in);
     cell.integer = in.read_i64();
     cell.real = in.read_f64();
+    cell.lacks_number = in.read_u8() != 0;
   }
+  for (std::uint64_t& side : row.sides) side = in.read_u64();
 }
 
 void write_text(ByteWriter& out, std::string_view text) {
@@ -148,9 +152,13 @@ class Sender {
 // In the parent. The child's memory was the file's to corrupt: nothing that it sends is trusted.
 class Receiver {
  public:
-  Receiver(std::size_t fields, const RowSink& rows, const FindingSink& findings)
-      : rows_(rows), findings_(findings), row_bytes_(kRowBytes + fields * kCellBytes) {
-    row_.cells.resize(fields);
+  Receiver(const Schema& schema, const RowSink& rows, const FindingSink& findings)
+      : rows_(rows),
+        findings_(findings),
+        row_bytes_(kRowBytes + schema.fields.size() * kCellBytes +
+                   schema.ragged_axes() * sizeof(std::uint64_t)) {
+    row_.cells.resize(schema.fields.size());
+    row_.sides.resize(schema.ragged_axes());
   }
 
   void take(Bytes message) {
@@ -221,7 +229,7 @@ LibraryReading scan_in_child(const ShardInput& input, const LibraryScan& scan, c
   const FindingSink take_finding = [&](Finding finding) {
     by_caller([&] { findings(std::move(finding)); });
   };
-  Receiver receiver(input.schema.fields.size(), take_row, take_finding);
+  Receiver receiver(input.schema, take_row, take_finding);
   LibraryReading reading{.library = scan.library, .obstacle = {}};
   std::vector<int> descriptors;
   for (const InputFile& each : input.files) descriptors.push_back(each.descriptor());

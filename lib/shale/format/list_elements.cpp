@@ -51,6 +51,12 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
   }
 }
 
+std::vector<Bytes> elements_of_known(Bytes run) {
+  std::vector<Bytes> elements;
+  for (ByteReader from(run); !from.at_end();) elements.push_back(from.read_bytes(from.read_u32()));
+  return elements;
+}
+
 Error element_outside(const FieldPlace& element, const FieldPlace& list) {
   return Error(Code::damaged, "an element of {} bytes at {} is outside of its list, {} bytes at {}",
                element.length, element.offset, list.length, list.offset);

@@ -31,6 +31,10 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
     std::span<const FieldPlace> elements,
     const std::function<Unread(const FieldPlace& element)>& make);
 
+/// The elements of a list that the source already knows (KnownValue): u32 length, little-endian,
+/// and bytes for each. Errors: Code::damaged.
+[[nodiscard]] std::vector<Bytes> elements_of_known(Bytes run);
+
 /// The error for an element outside the extent of its list.
 [[nodiscard]] Error element_outside(const FieldPlace& element, const FieldPlace& list);
 

@@ -33,7 +33,14 @@ const Format& format_named(std::string_view name) {
       .hint(chooser);
 }
 
-void check_dialect(const Format& format, std::optional<Dialect> dialect, std::string_view path) {
+void check_dialect(const Format& format, const Parsing& parsing, std::string_view path) {
+  const std::optional<Dialect> dialect = parsing.dialect;
+  if (!parsing.database.empty() && format.open_map == nullptr) {
+    throw Error(Code::usage, "--database is for files with named databases, but this is {}",
+                format.a_file)
+        .at(path)
+        .hint("leave out --database");
+  }
   const auto has = [&](const Format* other) {
     return std::ranges::find(other->dialects, *dialect) != other->dialects.end();
   };

@@ -66,10 +66,14 @@ struct PendingSample {
   /// What the sample lacks, in words; none of it is read then. Empty: it is complete.
   std::string lacks = {};
   bool lacks_row = false;  ///< it is a row of a list that is missing, not a file
+  /// Of a dataset, with OnDamage::leave_out: what of it is not as it was written, in words; none of
+  /// it is read then, and its key and numbers may be unknown. Empty: nothing that is known of.
+  std::string damage = {};
   /// Of a stream: how far it was read for this sample, the last byte of it included.
   std::optional<StreamPoint> behind = {};
   /// Where the elements of its lists lie, field by field, if the container's extents do not say.
   std::vector<FieldPlace> elements = {};
+  std::vector<std::uint64_t> sides = {};   ///< of its ragged tensors, as ShapeWalk has them
   std::vector<int> descriptors;            ///< of the open file, for each field
   std::shared_ptr<const void> keeps_open;  ///< what the descriptors belong to
   /// Of a run: columns that the source had to read itself, as they were stored; null: to be read.
@@ -78,13 +82,26 @@ struct PendingSample {
   /// source.
   std::vector<std::span<const ByteSwap>> swaps;
   bool has_crc32c = false;  ///< places carry the crc32c that the bytes must have
+  /// Fields whose places carry none all the same: of a join, from an input that has none.
+  std::vector<std::size_t> unproved = {};
   std::uint64_t bytes = 0;  ///< to be read: what a lease must cover
+
+  [[nodiscard]] bool proves(std::size_t field) const {
+    return has_crc32c && std::ranges::find(unproved, field) == unproved.end();
+  }
 };
 
 /// For a source that gives one part of an input: which part, and the counts of the whole input.
 struct PartOfInput {
   PartNumber number;
   std::uint64_t samples = 0, bytes = 0;
+};
+
+/// What becomes of a sample of a dataset that is not as it was written.
+enum class OnDamage : std::uint8_t {
+  stop,       ///< it ends the reading
+  suggest,    ///< the same, and the user is told how it is left out
+  leave_out,  ///< PendingSample::damage
 };
 
 /// What is known of an input before its first sample.
@@ -103,6 +120,7 @@ struct SourceInfo {
   /// labels, ignored and notes are known when next() has returned nullopt, and 0 before. Its
   /// samples come with their payload.
   bool is_stream = false;
+  OnDamage on_damage = OnDamage::stop;
   Hash128 labels;  ///< xxh3-128 of all labels in order; zero where they are part of the samples'
                    ///< digests
   Hash128 chosen;  ///< of the rows, where not all of them are taken; else zero
@@ -114,6 +132,8 @@ struct SourceInfo {
   std::string pairs;          ///< suffixes of the files that became further fields: "json,txt"
   std::string metadata;       ///< what came from rows of metadata.csv: kMetadataOption; empty: none
   std::string folders;        ///< names of the folders that samples are joined from: "image,mask"
+  std::string fields;         ///< which were taken, and their names: kFieldsOption; empty: as it is
+  bool leaves_bytes = false;  ///< fields are not taken whose bytes `manifest` counts
   /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.
   std::int64_t modified_ns = 0;
   /// Bytes of one sample if all have the same size: samples come in runs. Nullopt: one by one.

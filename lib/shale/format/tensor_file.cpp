@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/finding_draft.hpp"
 
@@ -108,6 +109,12 @@ std::string text_of(const Schema& schema, std::uint64_t rows,
   return text;
 }
 
+// Why no field can hold it, although others of the file may be sound; empty if one can.
+std::string left_out_reason(const StoredTensor& tensor) {
+  if (!tensor.obstacle.empty()) return "type_not_held";
+  return tensor.shape.empty() ? "single_value" : "";
+}
+
 void refuse_unread(const StoredTensor& tensor, const InputFile& file) {
   const std::string name = tensor.name.empty() ? "" : fmt::format(" '{}'", printable(tensor.name));
   if (!tensor.obstacle.empty())
@@ -115,7 +122,7 @@ void refuse_unread(const StoredTensor& tensor, const InputFile& file) {
   if (tensor.shape.empty()) {
     throw Error(Code::unsupported, "tensor{} has no axes, so it has no samples", name)
         .at(file.path())
-        .hint("'shale convert --fields' reads the others; or save it with tensor.reshape(1)");
+        .hint("save it with tensor.reshape(1)");
   }
   if (!tensor.strides.empty() || !tensor.swaps.empty()) {
     throw Error(Code::unsupported, "tensor{} does not lie in the file row after row{}", name,
@@ -138,8 +145,12 @@ void compare_survey(const TensorFormat& format, const ShardInput& input,
                   format.article, format.suffix);
     }
     if (found.schema.fields == input.schema.fields && found.samples == input.samples &&
-        std::ranges::equal(found.bases, input.bases))
-      return;
+        std::ranges::equal(found.bases, input.bases)) {
+      if (!input.reads_payload || format.prove == nullptr || !format.has_checksums(file)) return;
+      const std::optional<Error> fault = format.prove(file, input.progress);
+      if (!fault) return;
+      throw Error(*fault);
+    }
     finding.message = format.changed;
     finding.offset = 0;
     finding.found = text_of(found.schema, found.samples, found.bases);
@@ -259,6 +270,12 @@ std::uint64_t TensorFrame::file_bytes() const {
   return bytes;
 }
 
+bool proves_itself(const Format& format, const InputFile& file) {
+  if (format.can.self_checksummed) return true;
+  return format.tensors != nullptr && format.tensors->has_checksums != nullptr &&
+         format.tensors->has_checksums(file);
+}
+
 ShardLayout tensor_layout(const TensorFormat& format, const Schema& schema) {
   const std::string kind = fmt::format("{} {}", format.article, format.suffix.substr(1));
   if (schema.fields.empty()) {
@@ -315,11 +332,22 @@ void scan_tensor_shard(const TensorFormat& format, const ShardInput& input,
 
 Survey survey_of_tensors(const StoredTensors& found, const InputFile& file) {
   if (found.tensors.empty()) throw holds_no_tensor(found.left_out, file.path());
+  std::vector<const StoredTensor*> taken;
+  LeftOutList left_out;
+  for (const StoredTensor& tensor : found.tensors) {
+    const std::string reason = left_out_reason(tensor);
+    if (reason.empty()) {
+      taken.push_back(&tensor);
+    } else {
+      left_out.add({.kind = "member", .name = tensor.name, .reason = reason});
+    }
+  }
+  if (taken.empty()) refuse_unread(found.tensors.front(), file);
   Schema schema;
   std::vector<std::uint64_t> bases;
-  for (const StoredTensor& tensor : found.tensors) {
+  for (const StoredTensor* const column : taken) {
+    const StoredTensor &tensor = *column, &first = *taken.front();
     refuse_unread(tensor, file);
-    const StoredTensor& first = found.tensors.front();
     if (tensor.shape.front() != first.shape.front()) {
       throw Error(Code::unsupported,
                   "tensor '{}' has {} rows, but '{}' has {}: they are not columns of one dataset",
@@ -328,18 +356,24 @@ Survey survey_of_tensors(const StoredTensors& found, const InputFile& file) {
           .at(file.path())
           .hint("'shale convert --fields' reads those that belong together");
     }
-    schema.fields.push_back(field_of_column(column_name_of(tensor), tensor.dtype,
+    schema.fields.push_back(field_of_column(column_name_of(tensor.name), tensor.dtype,
                                             {tensor.shape.begin() + 1, tensor.shape.end()}));
     bases.push_back(tensor.offset);
   }
   Survey survey =
-      Survey::of_columns(std::move(schema), found.tensors.front().shape.front(), std::move(bases));
+      Survey::of_columns(std::move(schema), taken.front()->shape.front(), std::move(bases));
   if (!found.left_out.empty()) {
     survey.notes.push_back(fmt::format("leaving out {} values that are not tensors, '{}' first",
                                        found.left_out.size(), printable(found.left_out.front())));
   }
   for (const std::string& name : found.left_out)
     survey.left_out.add({.kind = "entry", .name = name, .reason = "not_a_tensor"});
+  for (const LeftOut& one : left_out.entries) {
+    survey.notes.push_back(
+        fmt::format("leaving out '{}': {}", printable(one.name),
+                    one.reason == "single_value" ? "it has no axes" : "no field can hold it"));
+  }
+  survey.left_out.add(left_out);
   return survey;
 }
 

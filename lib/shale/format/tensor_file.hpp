@@ -58,7 +58,14 @@ struct TensorFormat {
   std::optional<StoredTensors> (*read)(const InputFile& file) = nullptr;
   /// A file of another tool as a shard of fixed rows. Reads what stands around the rows only.
   Survey (*survey)(const InputFile& file) = nullptr;
+  /// The first place of a file that the checksums in it prove damaged, with nullopt for none; null:
+  /// no file has any. False of has_checksums: this file has none.
+  bool (*has_checksums)(const InputFile& file) = nullptr;
+  std::optional<Error> (*prove)(const InputFile& file, const WalkProgress& progress) = nullptr;
 };
+
+/// Whether a file of this format can prove its own payload: all can, or this one holds checksums.
+[[nodiscard]] bool proves_itself(const Format& format, const InputFile& file);
 
 /// One file per field, "shard-000000.<field><suffix>", fixed rows, no keys. Errors:
 /// Code::unsupported, by field, for a name that is too long for a file's, a tensor of more than 63
@@ -78,7 +85,8 @@ struct TensorFormat {
 
 /// Proves that each file of a shard has the very bytes around its rows that the writer gives so
 /// many, but the checksum of the rows, which need only be the same wherever it stands; of a file of
-/// another tool, that survey() still says what it said. Gives no rows, and reads none.
+/// another tool, that survey() still says what it said, and where payload is to be read that its
+/// own checksums are right. Gives no rows.
 void scan_tensor_shard(const TensorFormat& format, const ShardInput& input,
                        const FindingSink& findings);
 
@@ -102,7 +110,7 @@ template <const TensorFormat& kFormat>
   row.create_shard = [](std::span<OutputFile> files, const Schema& schema, const OptionSet&) {
     return create_tensor_shard(kFormat, files, schema);
   };
-  row.survey = [](const InputFile& file, std::optional<Dialect>, const WalkProgress&) {
+  row.survey = [](const InputFile& file, const Parsing&, const WalkProgress&) {
     return kFormat.survey(file);
   };
   row.scan = [](const ShardInput& input, const OptionSet&, const RowSink&,

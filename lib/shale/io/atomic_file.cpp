@@ -63,6 +63,10 @@ void sync_directory(const std::string& directory) {
   }
 }
 
+Error cannot_make_directory(const std::string& path, int error_number) {
+  return because_of_room(Error(Code::io, "cannot make the folder"), path, error_number);
+}
+
 bool make_directory(const std::string& path) {
   if (retried(path, [&] { return ::mkdir(path.c_str(), 0777); }) == 0) return true;
   const int error = errno;
@@ -70,7 +74,7 @@ bool make_directory(const std::string& path) {
   const bool is_folder =
       error == EEXIST && ::stat(path.c_str(), &there) == 0 && S_ISDIR(there.st_mode);
   if (is_folder) return false;
-  throw because_of_room(Error(Code::io, "cannot make the folder"), path, error);
+  throw cannot_make_directory(path, error);
 }
 
 void rename_file(const std::string& from, const std::string& to) {

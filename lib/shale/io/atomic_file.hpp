@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "shale/base/error.hpp"
+
 namespace shale {
 
 /// Makes the names in a directory durable (fsync of the directory), where it can be read and its
@@ -10,6 +12,8 @@ void sync_directory(const std::string& directory);
 
 /// Makes one folder: false if there is one, or a link to one. Errors: Code::io.
 [[nodiscard]] bool make_directory(const std::string& path);
+/// The error for one that cannot be made. To be thrown.
+[[nodiscard]] Error cannot_make_directory(const std::string& path, int error_number);
 
 /// Renames within one file system, replacing `to`; durable only after sync_directory. Errors:
 /// Code::io.

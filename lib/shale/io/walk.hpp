@@ -116,7 +116,8 @@ WalkCounts walk_folder(const std::string& root, const WalkOptions& options,
 /// One entry of the root itself.
 struct FolderEntry {
   std::string name;
-  bool is_directory;  ///< after following links
+  bool is_directory;         ///< after following links
+  std::uint64_t offset = 0;  ///< as WalkedFile::offset
 };
 /// The entries of one folder that `keeps` is true of, or all; hidden ones included, sorted
 /// bytewise. Memory: what is kept. Errors: same as walk_folder.

@@ -12,6 +12,7 @@
 #include "shale/io/input_file.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/manifest_file.hpp"
+#include "shale/shards/place.hpp"
 
 namespace shale {
 namespace {
@@ -104,6 +105,7 @@ ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes)
   std::error_code error;  // what is wrong with the path shows when it is opened
   const DatasetPaths of_file = DatasetPaths::of_file(path, "");
   if (std::filesystem::is_directory(path, error)) {
+    if (const std::optional<Error> several = several_datasets(path)) throw Error(*several);
     names = read_manifest(DatasetPaths(path), nullptr, memory_bytes).classes;
   } else if (is_manifest(of_file.manifest)) {
     names = read_manifest(of_file, nullptr, memory_bytes).classes;

@@ -77,7 +77,7 @@ std::vector<std::string> LabelList::notes(bool has_nested_files) const {
 
 void LabelList::read_rows(const LabelListRequest& request) {
   std::uint64_t number = 0;
-  const LabelForm form = read_label_rows(request.file, [&](const LabelRow& row) {
+  LabelsRead read = read_label_rows(request.file, [&](const LabelRow& row) {
     request.stop_if_asked();
     kinds_.note(row.number, row.label);
     if (row.key.empty()) {
@@ -91,8 +91,14 @@ void LabelList::read_rows(const LabelListRequest& request) {
     rows_.add({std::move(place), std::string(row.label)});
   });
   rows_.finish();
-  if (form == LabelForm::ground_truth) match_ = KeyMatch::position;
-  if (form == LabelForm::kaggle)
+  left_out_ = std::move(read.left_out);
+  if (left_out_.count() > 0)
+    notes_.push_back(fmt::format(
+        "columns of {} are left out; if the label is all you want of it, pass --label-column with "
+        "the name of its column",
+        printable(path_)));
+  if (read.form == LabelForm::ground_truth) match_ = KeyMatch::position;
+  if (read.form == LabelForm::kaggle)
     notes_.push_back(
         fmt::format("{} is Kaggle's list of ILSVRC: the label of an image is the first word of its "
                     "PredictionString",

@@ -75,6 +75,8 @@ class LabelList {
   /// numbers. Of ground truth those of all synsets, whatever `needs_names` says.
   [[nodiscard]] std::vector<std::string> class_names() const;
   [[nodiscard]] std::uint64_t rows() const { return rows_.count(); }
+  /// Its columns that are neither keys nor labels.
+  [[nodiscard]] const LeftOutList& left_out() const { return left_out_; }
   /// What the user should know of how it was read.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// The same where it turned out whether files are in folders, after a request that said so.
@@ -123,6 +125,7 @@ class LabelList {
   SortedTable<PlacedLabel> rows_;
   KeyMatch match_ = KeyMatch::path;
   bool has_folders_ = false, has_suffixes_ = false;  // of keys
+  LeftOutList left_out_;
   std::vector<std::string> notes_;
   std::set<std::string> names_;
   LabelKinds kinds_;

@@ -2,23 +2,17 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/byte_swap.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 
 namespace shale {
-namespace {
-
-constexpr std::string_view kLabelField = "label";
-
-}  // namespace
 
 LabelReader::LabelReader(const SourceInfo& source)
     : source_(source),
-      reader_({.depth = 1, .threads = 1, .backend = BatchReader::Backend::threads}) {
-  const std::optional<std::size_t> found = source.schema.find(kLabelField);
-  if (found && source.schema.fields[*found].kind == Kind::integer) field_ = found;
-}
+      field_(label_of(source.schema, source.fields)),
+      reader_({.depth = 1, .threads = 1, .backend = BatchReader::Backend::threads}) {}
 
 const std::vector<std::int64_t>& LabelReader::of(const PendingSample& sample) {
   labels_.assign(sample.rows, 0);

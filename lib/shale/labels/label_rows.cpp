@@ -72,7 +72,7 @@ class RowReader {
   RowReader(const LabelFile& file, const std::function<void(const LabelRow&)>& use)
       : file_(file), use_(use) {}
 
-  LabelForm read() {
+  LabelsRead read() {
     if (has_json_lines_suffix(file_.path) || begins_like_json(file_.path)) {
       read_json_lines(file_.path, [this](std::uint64_t line, const std::vector<JsonMember>& all) {
         use_members(line, all);
@@ -82,7 +82,7 @@ class RowReader {
           file_.path, [this](std::uint64_t row, const Names& fields) { use_fields(row, fields); },
           true);
     }
-    return form_;
+    return {form_, std::move(left_out_)};
   }
 
  private:
@@ -116,6 +116,7 @@ class RowReader {
     if (names_columns()) {
       label_ = column(fields, file_.label_column, {&kLabelColumn, 1}, "label");
       key_ = column(fields, file_.key_column, kKeyColumns, "key");
+      leave_out_others(fields);
       return has_header_ = true;
     }
     if (fields.size() == 2 && trimmed(fields[0]) == kKaggleKey &&
@@ -136,7 +137,18 @@ class RowReader {
     if (labels.empty() || keys.empty()) return false;
     label_ = column(fields, "", {&kLabelColumn, 1}, "label");
     key_ = column(fields, "", kKeyColumns, "key");
+    leave_out_others(fields);
     return has_header_ = true;
+  }
+
+  // Whoever names the label has said what he wants of the file.
+  void leave_out_others(const Names& names) {
+    if (!file_.label_column.empty()) return;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string_view name = trimmed(names[i]);
+      if (i == key_ || i == label_ || name.empty()) continue;
+      left_out_.add({.kind = "column", .name = std::string(name), .reason = "not_a_label"});
+    }
   }
 
   // The position of the column `asked`, or of the only one with a usual name.
@@ -177,9 +189,14 @@ class RowReader {
     Names names;
     for (const JsonMember& member : members) names.push_back(member.name);
     line_ = line;
-    const JsonMember& label =
-        members[column(names, file_.label_column, {&kLabelColumn, 1}, "label")];
-    const JsonMember& key = members[column(names, file_.key_column, kKeyColumns, "key")];
+    // Most lines have the members of the one before.
+    if (names_ != names) {
+      label_ = column(names, file_.label_column, {&kLabelColumn, 1}, "label");
+      key_ = column(names, file_.key_column, kKeyColumns, "key");
+      leave_out_others(names);
+      names_ = std::move(names);
+    }
+    const JsonMember &label = members[label_], &key = members[key_];
     using Kind = JsonMember::Kind;
     const bool is_label =
         label.kind == Kind::integer || label.kind == Kind::real || label.kind == Kind::text;
@@ -222,7 +239,9 @@ class RowReader {
   LabelForm form_ = LabelForm::table;
   bool has_header_ = false;
   std::size_t key_ = 0, label_ = 1;
-  std::uint64_t line_ = 0;  // of JSON lines
+  std::uint64_t line_ = 0;      // of JSON lines
+  std::optional<Names> names_;  // of the members of the last one
+  LeftOutList left_out_;
 };
 
 }  // namespace
@@ -299,7 +318,7 @@ void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,
       .hint(hint);
 }
 
-LabelForm read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use) {
+LabelsRead read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use) {
   try {
     if (begins_like_zip(file.path)) {
       throw Error(Code::bad_content, "is an Excel workbook or another ZIP archive, not a table")

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/data/left_out.hpp"
+
 namespace shale {
 
 /// An integer of 64 bits and nothing else; nullopt: it is a name, or an odd number.
@@ -59,6 +61,14 @@ enum class LabelForm {
   ground_truth,  ///< ILSVRC's ground truth: a number in each line, for the files in sorted order
 };
 
+/// What is known of a labels file when it has been read.
+struct LabelsRead {
+  LabelForm form = LabelForm::table;
+  /// Its columns that are neither key nor label, if they have names; none where the file's
+  /// `label_column` is given.
+  LeftOutList left_out = {};
+};
+
 struct LabelRow {
   std::uint64_t number = 0;  ///< of the row or the line, from 1
   std::string_view key;      ///< of ground truth: empty
@@ -72,8 +82,8 @@ struct LabelRow {
 /// Code::bad_content, with the row's number, for an invalid file, a column that is not there or
 /// comes twice, a row without one of them, an empty key or label, a label that is neither a string
 /// nor a number; Code::unsupported for what is not a regular file.
-[[nodiscard]] LabelForm read_label_rows(const LabelFile& file,
-                                        const std::function<void(const LabelRow&)>& use);
+[[nodiscard]] LabelsRead read_label_rows(const LabelFile& file,
+                                         const std::function<void(const LabelRow&)>& use);
 
 /// The synsets of ILSVRC by their numbers, from 1: those of the file beside `ground_truth`, a
 /// map_clsloc.txt ("n02119789 1 kit_fox") or the meta.mat of the devkit; `from` becomes its path.

@@ -284,7 +284,9 @@ class RowResolver {
          ++row) {
       events_.stop_if_asked();
       samples_by_key_->add({xxh3_128(as_bytes(sample->key)), row});
-      if (!labels.empty() && std::ranges::binary_search(labels, reader.of(*sample).front()))
+      // One that is damaged may be of any class: it is listed as left out.
+      if (!labels.empty() && (!sample->damage.empty() ||
+                              std::ranges::binary_search(labels, reader.of(*sample).front())))
         in_classes_->add({row, row});
       if (!number_key_ && plain_number(sample->key).value_or(row) != row)
         number_key_ = {sample->key, row};
@@ -388,6 +390,13 @@ ChosenRows::ChosenRows(const SampleChoice& choice, const SourceInfo& info, Sourc
                                         : "--classes")
       .hint("a dataset needs at least one sample");
 }
+
+ChosenRows::ChosenRows(ScratchFile rows, const std::string& scratch_folder,
+                       std::uint64_t memory_bytes)
+    : scratch_folder_(scratch_folder),
+      memory_bytes_(memory_bytes),
+      rows_(std::move(rows)),
+      count_(rows_.size() / sizeof(std::uint64_t)) {}
 
 Hash128 ChosenRows::fingerprint_of(const Hash128& input) const {
   return xxh3_128(as_bytes(input.hex() + "\n" + hash_.hex()));

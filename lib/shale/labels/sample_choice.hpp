@@ -39,7 +39,8 @@ struct SampleChoice {
 inline constexpr std::string_view kChosenSamples = "chosen samples";
 [[nodiscard]] bool has_chosen_samples(const Manifest& manifest);
 
-/// The rows that a choice takes, ascending, in a nameless scratch file. One thread.
+/// The rows that a choice takes, ascending, in a nameless scratch file; or those of a join. One
+/// thread.
 class ChosenRows {
  public:
   /// `info`: of the source. Reads the keys of `whole`, which is at its first sample and not
@@ -51,6 +52,8 @@ class ChosenRows {
   /// Code::interrupted.
   ChosenRows(const SampleChoice& choice, const SourceInfo& info, Source* whole,
              const std::string& scratch_folder, std::uint64_t memory_bytes, const Events& events);
+  /// Rows in any order, 8 bytes each: what a join found. Their hash is zero.
+  ChosenRows(ScratchFile rows, const std::string& scratch_folder, std::uint64_t memory_bytes);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// The row of the input that comes at position i < count(). Errors: Code::io.

@@ -51,8 +51,9 @@ ColumnPlace Loader::column(std::string_view name) const {
   const IndexColumns columns(manifest().schema, manifest().layout);
   std::uint64_t position = 0;
   std::string names;
-  for (const auto& [column, descr] : columns.names_and_types()) {
-    const std::uint64_t item_bytes = DType::parse(descr).item_bytes();
+  for (const auto& named : columns.names_and_types()) {
+    const auto& [column, descr] = named;
+    const std::uint64_t item_bytes = DType::packed({&named, 1}).item_bytes();
     if (column == name) return {descr, position, item_bytes};
     position += item_bytes;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(column));

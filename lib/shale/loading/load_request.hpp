@@ -19,7 +19,7 @@ struct LoaderRequest {
   /// beside the file is used, and must be fresh; if there is none, one is made in memory. An index
   /// that is fresh is never changed: one that was made in another way is refused.
   std::string index_folder = {};
-  std::optional<Dialect> dialect = {};  ///< of a file: nullopt: as its index says, else plain
+  Parsing parsing = {};  ///< of a file: nothing: as its index says, else as it is recognized
   Proof proof = Proof::automatic;
   CachePolicy cache = CachePolicy::keep;
   std::string generator = {};

@@ -11,7 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/mismatch.hpp"
-#include "shale/datasets/file_list.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/format/list_elements.hpp"
@@ -94,9 +94,9 @@ void read_tasks(std::span<const Task> tasks, LoaderState& state) {
   state.read(extents, is_direct);
 }
 
-std::string index_hint(const LoaderRequest& request, Dialect dialect) {
+std::string index_hint(const LoaderRequest& request, const Parsing& parsing) {
   return fmt::format("run '{}' to add them",
-                     index_command(request.path, request.index_folder, dialect, true));
+                     index_command(request.path, request.index_folder, parsing, true));
 }
 
 // All elements of a list whose bytes were read, as places in the file.
@@ -124,7 +124,7 @@ Loader::Loader(const LoaderRequest& request, const Events& events)
     open(request, events);
   });
   if (proof_ == Proof::all && !manifest().layout.has_checksums) {
-    throw no_checksums(paths_.manifest).hint(index_hint(request, manifest().layout.dialect));
+    throw no_checksums(paths_.manifest).hint(index_hint(request, parsing_of(manifest().layout)));
   }
 }
 
@@ -137,16 +137,15 @@ Loader::~Loader() {
 void Loader::open(const LoaderRequest& request, const Events& events) {
   const bool is_dataset = is_manifest(paths_.manifest);
   if (!is_dataset) {
+    if (files_of_set(request.path)) return open_set(request, events);
     const Place place = look_at(request.path);
     if (place == Place::absent) throw absent(request.path);
     if (place == Place::unfinished) throw unfinished(request.path);
-    if (const std::optional<std::string> file = file_of_path(request.path)) {
-      return files_of_list(*file) ? open_list(request, *file, events)
-                                  : open_file(request, *file, events);
-    }
+    if (const std::optional<std::string> file = file_of_path(request.path))
+      return open_file(request, *file, events);
     throw unrecognized(request.path);
   }
-  refuse_file_options(request.path, kOwnDataset, request.index_folder, request.dialect);
+  refuse_file_options(request.path, kOwnDataset, request.index_folder, request.parsing);
   stamp_ = stamp_of(paths_.manifest).value_or(FileStamp{});
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);
@@ -172,18 +171,17 @@ void Loader::leave_out_appended(const std::string& self_hash) {
 }
 
 // Its files have indexes of their own, or need none.
-void Loader::open_list(const LoaderRequest& request, const std::string& list,
-                       const Events& events) {
-  stamp_ = stamp_of(list).value_or(FileStamp{});
-  OpenedDataset set = open_dataset({.path = list,
+void Loader::open_set(const LoaderRequest& request, const Events& events) {
+  stamp_ = stamp_of(request.path).value_or(FileStamp{});
+  OpenedDataset set = open_dataset({.path = request.path,
                                     .index_folder = request.index_folder,
-                                    .dialect = request.dialect,
+                                    .parsing = request.parsing,
                                     .generator = request.generator},
                                    events);
   self_hash_ = set.manifest.source.fingerprint.hex();
   if (!request.opened_before.empty() && request.opened_before != self_hash_)
-    throw replaced_dataset(list);
-  file_ = list;
+    throw replaced_dataset(request.path);
+  file_ = request.path;
   paths_ = std::move(set.paths);
   for (const ManifestShard& shard : set.shards) held_shards_.push_back(shard);
   outline_ = {std::move(set.manifest), lines_of(held_shards_)};
@@ -196,7 +194,7 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
                        const Events& events) {
   ForeignRequest indexing{.file = file,
                           .index_folder = request.index_folder,
-                          .dialect = request.dialect,
+                          .parsing = request.parsing,
                           .with_checksums = request.proof == Proof::all,
                           .generator = request.generator,
                           .keeps_fresh = true};
@@ -219,11 +217,11 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   self_hash_ = self_hash_of(manifest_file);
   std::optional<ManifestShard> only;
   if (outline_.shards.size() == 1) only = read_shard_line(manifest_file, outline_, 0);
-  if (const auto change = change_since_index(InputFile(file), manifest(), only))
+  if (const auto change = change_of_indexed(InputFile(file), manifest(), only))
     throw stale_index(file, request.index_folder, manifest(), *change);
-  if (request.dialect.value_or(manifest().layout.dialect) != manifest().layout.dialect) {
-    throw Error(Code::mismatch, "its index was made with --parse {}, but --parse {} was requested",
-                name_of(manifest().layout.dialect), name_of(*request.dialect))
+  if (request.parsing.is_given() && !is_parsed_so(manifest().layout, request.parsing)) {
+    throw Error(Code::mismatch, "its index was made with {}, but {} was requested",
+                words_of(parsing_of(manifest().layout)), words_of(request.parsing))
         .at(file)
         .hint("pass --index-dir with another folder: an index keeps the --parse it was made with");
   }

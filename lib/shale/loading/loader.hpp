@@ -120,7 +120,7 @@ class Loader {
   using KeyTable = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // rows by hashes of keys
   void open(const LoaderRequest& request, const Events& events);
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
-  void open_list(const LoaderRequest& request, const std::string& list, const Events& events);
+  void open_set(const LoaderRequest& request, const Events& events);
   void leave_out_appended(const std::string& self_hash);
   [[nodiscard]] LoaderState& state() const;
   void locate_in_shard(std::span<LocatedSample* const> samples,
@@ -143,7 +143,7 @@ class Loader {
   std::string self_hash_;
   std::vector<ManifestShard>
       held_shards_;  // that no manifest holds: of an index in memory, of a list
-  std::vector<FileFingerprint> file_states_;  // of the files of a list, a shard each
+  std::vector<FileFingerprint> file_states_;  // of the files of a set, a shard each
   std::shared_ptr<const void> memory_;
   std::string file_;  // of another tool; empty: a dataset of shale
   FileStamp stamp_;   // of that file, or of the manifest, before it was opened

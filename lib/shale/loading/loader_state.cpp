@@ -13,7 +13,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
-#include "shale/datasets/file_list.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/shards/place.hpp"
 
@@ -34,6 +34,14 @@ constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
 // MiB stay in the page cache at most, however many processes read.
 constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
+
+// Between two looks at it another set may take its place.
+InputFile open_manifest(const std::string& path) try {
+  return InputFile(path);
+} catch (const Error& error) {
+  if (error.code() != Code::not_found) throw;
+  throw replaced_dataset(path);
+}
 
 Error changed_since_opened(const std::string& file, std::string_view change) {
   return Error(Code::mismatch, "has changed since it was opened: {}", change)
@@ -247,7 +255,7 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
     if (!manifest_) {
-      InputFile manifest(setting_.paths.manifest);
+      InputFile manifest = open_manifest(setting_.paths.manifest);
       if (self_hash_of(manifest) != setting_.self_hash) {
         appended_ = outline_appended_to(manifest);
         if (!appended_) throw replaced_dataset(setting_.paths.manifest);
@@ -353,7 +361,7 @@ void LoaderState::refuse_changes() {
     // What is open of a file that was unlinked stays as it is: the next file of its name shows.
     if (!is_dataset) return;
     throw Error(Code::mismatch, "not found: the dataset was removed, or is being replaced")
-        .at(opened)
+        .at(public_manifest(opened))
         .hint("open it again once it is complete");
   }
   if (std::optional<Error> change = change_of(opened)) throw *change;
@@ -366,13 +374,13 @@ void LoaderState::refuse_changes() {
 // and each of them is compared with what it was when its shard is opened.
 std::optional<Error> LoaderState::change_of(const std::string& opened) {
   if (setting_.file.empty()) {
-    const InputFile manifest(opened);
+    const InputFile manifest = open_manifest(opened);
     if (self_hash_of(manifest) == setting_.self_hash || outline_appended_to(manifest))
       return std::nullopt;
     return replaced_dataset(opened);
   }
   if (!setting_.file_states.empty()) {
-    const std::optional<std::vector<SetMember>> listed = files_of_list(opened);
+    const std::optional<std::vector<SetMember>> listed = files_of_set(opened);
     const bool is_same = listed && std::ranges::equal(*listed, setting_.held_shards,
                                                       [](const auto& now, const auto& shard) {
                                                         return printable(now.name) == shard.name;

@@ -10,6 +10,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/json_text.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/manifest/csv.hpp"
 
@@ -108,10 +109,12 @@ void use_line(const std::string& path, std::uint64_t number, std::string_view li
               const std::function<void(std::uint64_t, const std::vector<JsonMember>&)>& use) {
   const std::string_view object = trimmed(line);
   if (object.empty()) return;
-  if (object.front() != '{' || !nlohmann::json::accept(object)) {
-    throw Error(Code::bad_content, "line {} is not a JSON object", number)
+  const std::optional<std::string> fault =
+      object.front() == '{' ? json_fault(object) : "it does not begin with '{'";
+  if (fault) {
+    throw Error(Code::bad_content, "line {} is not a JSON object: {}", number, *fault)
         .at(path)
-        .hint("write one object per line; a number must be one that a double can hold");
+        .hint("write one object per line");
   }
   const std::vector<JsonMember> members = MemberScanner(object).members();
   std::set<std::string_view> names;

@@ -12,11 +12,11 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/manifest/image_report_json.hpp"
 #include "shale/manifest/plain_shard_line.hpp"
+#include "shale/manifest/schema_json.hpp"
+#include "shale/manifest/untrusted_json.hpp"
 
 namespace shale {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Names are raw bytes, JSON is UTF-8: a name that is not UTF-8 stands as {"bytes": hex}.
 Json name_to_json(const std::string& name) {
@@ -53,21 +53,14 @@ constexpr std::string_view kSources = "sources";
 constexpr std::string_view kElements = "elements";    // lists have one
 constexpr std::string_view kLayout = "layout";        // its dialect is one that names a layout
 constexpr std::string_view kTransform = "transform";  // the payload is not that of the source
+constexpr std::string_view kRagged = "ragged";        // a tensor's shape is each sample's own
+constexpr std::string_view kOptional = "optional";    // a value may be absent
+constexpr std::string_view kKnownRequirements[] = {
+    kFixedRows, kOwnFile, kPart, kSources, kLayout, kElements, kTransform, kRagged, kOptional};
 // What of the input is not in the samples.
 constexpr std::string_view kLeftOut = "left_out", kLeftOutMore = "left_out_more";
 // The keys of the samples are stored, and are no more than their numbers.
 constexpr std::string_view kNumbers = "numbers";
-
-Json schema_to_json(const Schema& schema) {
-  Json fields = Json::array();
-  for (const Field& field : schema.fields) {
-    Json json = {{"name", field.name}, {"kind", name_of(field.kind)}};
-    if (field.dtype.item_bytes() > 0) json["dtype"] = field.dtype.descr();
-    if (field.kind == Kind::tensor) json["shape"] = field.shape;
-    fields.push_back(std::move(json));
-  }
-  return fields;
-}
 
 Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
   Json json = {{"files", layout.file_suffixes},   {"part_file", layout.part_file},
@@ -83,40 +76,11 @@ Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
     json["has_checksums"] = layout.has_checksums;
   }
   if (!layout.known_as.empty()) json["known_as"] = layout.known_as;
+  if (!layout.keys.empty()) json["keys"] = layout.keys;
+  if (!layout.database.empty()) json["database"] = layout.database;
   return json;
 }
 
-// Untrusted JSON, member by member. nlohmann's own get<> casts a negative number to a huge one.
-const Json& member(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end()) throw Error(Code::damaged, "member '{}' is missing", name);
-  return *found;
-}
-std::uint64_t number_at(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_number_unsigned())
-    throw Error(Code::damaged, "member '{}' is not an integer", name);
-  return value.get<std::uint64_t>();
-}
-const std::string& string_at(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_string()) throw Error(Code::damaged, "member '{}' is not a string", name);
-  return value.get_ref<const std::string&>();
-}
-// A string of shale's own, which may go to a terminal: nothing that shale writes needs escaping.
-std::string text_at(const Json& object, const char* name) {
-  return printable(string_at(object, name));
-}
-bool flag_at(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_boolean()) throw Error(Code::damaged, "member '{}' is not true or false", name);
-  return value.get<bool>();
-}
-const Json& array_at(const Json& object, const char* name) {
-  const Json& value = member(object, name);
-  if (!value.is_array()) throw Error(Code::damaged, "member '{}' is not an array", name);
-  return value;
-}
 std::uint32_t small_number(const Json& value, const char* name, std::uint64_t below) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
     throw Error(Code::damaged, "member '{}' holds a value that is not a number below {}", name,
@@ -164,27 +128,6 @@ DatasetDigest digest_from_json(const Json& json, std::uint64_t samples) {
   return digest;
 }
 
-Schema schema_from_json(const Json& json) {
-  Schema schema;
-  for (const Json& entry : json) {
-    Field field;
-    field.name = string_at(entry, "name");
-    field.kind = kind_named(text_at(entry, "kind"));
-    if (field.kind == Kind::tensor || entry.contains("dtype"))
-      field.dtype = DType::parse(text_at(entry, "dtype"));
-    if (field.kind == Kind::tensor) {
-      for (const Json& side : array_at(entry, "shape")) {
-        if (!side.is_number_unsigned())
-          throw Error(Code::damaged, "shape of field '{}' is not numbers", field.name);
-        field.shape.push_back(side.get<std::uint64_t>());
-      }
-    }
-    schema.fields.push_back(std::move(field));
-  }
-  validate_schema(schema);
-  return schema;
-}
-
 // They follow from the schema; readers that have no schema find them in the manifest.
 void check_strides(const Json& strides, const ShardLayout& layout, const Schema& schema) {
   Json expected = Json::array();
@@ -219,6 +162,8 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
     layout.has_checksums = flag_at(json, "has_checksums");
     if (!layout.is_of_one_file()) throw Error(Code::damaged, "layout does not match a single file");
     if (json.contains("known_as")) layout.known_as = text_at(json, "known_as");
+    if (json.contains("keys")) layout.keys = text_at(json, "keys");
+    if (json.contains("database")) layout.database = text_at(json, "database");
   }
   if (layout.field_part.size() != schema.fields.size()) {
     throw Error(Code::damaged, "layout places {} fields, but the schema has {}",
@@ -383,9 +328,7 @@ Manifest manifest_from_json(const Json& json) {
         .hint("use the version of shale that wrote it: " + text_at(json, "generator"));
   }
   for (const Json& requirement : array_at(json, "requires")) {
-    if (requirement == kFixedRows || requirement == kOwnFile || requirement == kPart ||
-        requirement == kSources || requirement == kLayout || requirement == kElements ||
-        requirement == kTransform)
+    if (std::ranges::find(kKnownRequirements, requirement) != std::end(kKnownRequirements))
       continue;
     if (!requirement.is_string()) throw Error(Code::damaged, "a requirement is not a string");
     throw Error(Code::unsupported, "requires '{}', which this version of shale does not support",
@@ -478,9 +421,12 @@ Json head_to_json(const Manifest& manifest) {
     json["requires"].push_back(kOwnFile);
   if (manifest.part) json["requires"].push_back(kPart);
   if (!manifest.runs.empty()) json["requires"].push_back(kSources);
-  if (is_layout(layout.dialect)) json["requires"].push_back(kLayout);
+  if (is_layout(layout.dialect) || !layout.keys.empty() || !layout.database.empty())
+    json["requires"].push_back(kLayout);
   if (layout.has_elements) json["requires"].push_back(kElements);
   if (!manifest.transform.empty()) json["requires"].push_back(kTransform);
+  if (manifest.schema.has_ragged()) json["requires"].push_back(kRagged);
+  if (manifest.schema.has_optional()) json["requires"].push_back(kOptional);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = options_to_json(manifest.options);

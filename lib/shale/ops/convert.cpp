@@ -336,9 +336,11 @@ std::unique_ptr<SplitSets> splits_of(const ConvertRequest& request, PlanFor purp
 
 ConvertPlan plan(const ConvertRequest& request, const Events& events) {
   refuse_combinations(request);
-  if (kind_of_output(request) == OutputKind::list_files) return plan_list_files(request, events);
-  if (const auto splits = splits_of(request, PlanFor::telling, events)) return splits->plan();
-  return plan(*target_of(request), PlanFor::telling, temporary_folder(), events);
+  ConvertRequest told = request;
+  told.files.listing.is_only_read = true;
+  if (kind_of_output(told) == OutputKind::list_files) return plan_list_files(told, events);
+  if (const auto splits = splits_of(told, PlanFor::telling, events)) return splits->plan();
+  return plan(*target_of(told), PlanFor::telling, temporary_folder(), events);
 }
 
 ConvertReport convert(const ConvertRequest& request, const Events& events) {

@@ -9,6 +9,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/loading/block_proof.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -47,6 +48,7 @@ FoundSample load(const OpenedDataset& dataset, const std::shared_ptr<const Shard
   found.bytes = std::move(loaded.bytes);
   found.schema = dataset.manifest.schema;
   found.classes = dataset.manifest.classes;
+  found.label = label_of(dataset.manifest);
   found.has_crc32c = shard.has_checksums();
   if (!dataset.manifest.layout.has_keys) found.sample.key = std::to_string(row);
   events.stop_if_asked();  // nothing is written of it then
@@ -204,8 +206,12 @@ FoundSample find_key_now(const DatasetRequest& request, const std::string& key,
 DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
   while (true) {
     const StandingState standing(request.path);
-    DatasetInfo info = inspect_now(request, events);
-    if (info.bad_file_count == 0 || !standing.is_replaced()) return info;
+    try {
+      DatasetInfo info = inspect_now(request, events);
+      if (info.bad_file_count == 0 || !standing.is_replaced()) return info;
+    } catch (const Error& error) {
+      if (error.code() == Code::interrupted || !standing.is_replaced()) throw;
+    }
   }
 }
 

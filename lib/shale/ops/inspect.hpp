@@ -38,6 +38,7 @@ struct FoundSample {
   std::uint64_t shard_row = 0;
   Schema schema;
   std::vector<std::string> classes;
+  std::optional<std::size_t> label = {};  ///< the field that `classes` are of
   IndexRow place;
   Sample sample;  ///< points into `bytes`
   std::vector<std::byte> bytes;

@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
@@ -20,6 +21,7 @@
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/source_over.hpp"
+#include "shale/sources/split_rows.hpp"
 #include "shale/targets/conversion.hpp"
 #include "shale/targets/identity.hpp"
 
@@ -76,26 +78,20 @@ DamagedParts written_by(const WritingRun& run, const DamagedParts& damaged) {
   return some;
 }
 
-Error needs_copy(const RepairRequest& request, std::string_view why) {
-  return Error(Code::unsupported, "{}: its source alone does not make its shards again", why)
-      .at(request.dataset)
-      .hint("pass a copy of the dataset with --from");
-}
-
 // The command of the run, as far as the manifest tells.
 ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest) {
-  const std::string shuffle = option_of(manifest, "shuffle");
-  if (manifest.source.kind == kProgramKind)
-    throw needs_copy(request, "was written by a program, sample by sample");
-  if (has_chosen_samples(manifest) && request.choice.is_all()) {
+  if (const std::optional<std::string> why = why_only_a_copy(manifest)) {
+    throw Error(Code::unsupported, "{}: its source alone does not make its shards again", *why)
+        .at(request.dataset)
+        .hint("pass a copy of the dataset with --from");
+  }
+  if (has_chosen_samples(manifest) && request.choice.is_all() && request.split.is_empty()) {
     throw Error(Code::usage, "holds chosen samples: which ones is not in its manifest")
         .at(request.dataset)
-        .hint("pass the --select or --exclude that it was converted with, or a copy of it");
+        .hint(
+            "pass the --split (with its --seed), --select, --exclude or --classes that it was "
+            "converted with, or a copy of it");
   }
-  if (shuffle != "yes" && shuffle != "no")
-    throw needs_copy(request, "holds rows that 'shale resample' drew");
-  if (const std::optional<std::string> codec = other_codec(manifest.transform))
-    throw needs_copy(request, fmt::format("its images were made by {}", *codec));
   ConvertRequest made;
   static_cast<InputRequest&>(made) =
       recorded_input(manifest, request.dataset, made_from(manifest.source.kind).is_files);
@@ -116,12 +112,14 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
   const std::string samples = option_of(manifest, "shard_samples");
   if (samples != "unlimited") made.shard_samples = parse_count(samples, "shard_samples");
-  made.order.is_shuffled = shuffle == "yes";
+  made.order.is_shuffled = option_of(manifest, "shuffle") == "yes";
   if (made.order.is_shuffled) made.order.seed = parse_count(option_of(manifest, "seed"), "seed");
   const std::string on_error = option_of(manifest, "on_error");
   made.on_error = on_error == "keep"   ? OnError::keep
                   : on_error == "fail" ? OnError::fail
                                        : OnError::skip;
+  // A run that left samples out may have left out what is damaged in the source, too.
+  if (manifest.skipped > 0) made.on_damage = OnDamage::leave_out;
   made.max_errors = {.is_share = false, .share = 0, .count = ~std::uint64_t{0}};
   made.io = request.io;
   made.jobs = request.jobs;
@@ -137,8 +135,8 @@ Error other_source(const ConvertRequest& request, std::string_view difference) {
 
 // Options that the manifest records, and nobody gave.
 bool is_on_recorded_option(const Error& error) {
-  constexpr std::string_view kRecorded[] = {"--classes-from ", "--ext ",   "--hidden ",
-                                            "--group ",        "--pairs ", "--fields "};
+  constexpr std::string_view kRecorded[] = {"--classes-from ", "--ext ", "--hidden ", "--group ",
+                                            "--pairs "};
   return error.code() == Code::usage &&
          std::ranges::any_of(kRecorded, [&](std::string_view option) {
            return error.message().starts_with(option);
@@ -150,6 +148,12 @@ std::unique_ptr<Source> open_recorded(const ConvertRequest& request, const Writi
   try {
     return open_input(request, scratch_folder, events);
   } catch (const Error& error) {
+    // The table is that of the dataset, not one that somebody chose.
+    if (error.message().ends_with("is not in the class table"))
+      throw other_source(request, "the dataset lacks its " +
+                                      error.message().substr(0, error.message().rfind(" is not")));
+    if (error.code() == Code::usage && error.message().starts_with("--fields "))
+      throw other_source(request, "it has other fields");
     if (!is_on_recorded_option(error)) throw;
     throw other_source(request, fmt::format("its input was of kind {}, and this is another",
                                             run.manifest.source.kind));
@@ -172,10 +176,34 @@ Identity comparable(Manifest manifest, bool is_stream) {
   return identity_of(manifest);
 }
 
-std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& run,
-                                    const std::string& scratch_folder, const Events& events) {
+// The choice that made the fields of a run which recorded it. Datasets and arrays are opened for
+// the names that they have.
+FieldChoice choice_of_run(const ConvertRequest& request, const WritingRun& run,
+                          const std::string& scratch_folder, const Events& events) {
+  const std::string recorded = option_of(run.manifest, kFieldsOption);
+  if (made_from(run.manifest.source.kind).is_files) {
+    Schema files;
+    for (const FieldName& field : field_names_of(recorded))
+      files.fields.push_back({.name = field.of_input});
+    return recorded_choice(recorded, files, {});
+  }
+  ConvertRequest plain = request;
+  plain.images = {};
+  const std::unique_ptr<Source> source = open_recorded(plain, run, scratch_folder, events);
+  FieldChoice choice = recorded_choice(recorded, source->info().schema, source->info().fields);
+  if (std::ranges::equal(choice.only, source->info().schema.fields, {}, {}, &Field::name))
+    choice.only.clear();
+  return choice;
+}
+
+// The run may have taken some of the fields only, and given them other names.
+std::unique_ptr<Source> open_with_fields(ConvertRequest& request, const WritingRun& run,
+                                         const std::string& scratch_folder, const Events& events) {
+  if (!option_of(run.manifest, kFieldsOption).empty()) {
+    request.fields = choice_of_run(request, run, scratch_folder, events);
+    return open_numbered(request, run, scratch_folder, events);
+  }
   std::unique_ptr<Source> source = open_numbered(request, run, scratch_folder, events);
-  // Of a dataset or of arrays the run may have taken some of the fields only.
   const std::vector<Field>& fields = source->info().schema.fields;
   const auto is_there = [&](const Field& field) {
     return std::find(fields.begin(), fields.end(), field) != fields.end();
@@ -185,12 +213,44 @@ std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& r
       !made_from(run.manifest.source.kind).is_files &&
       std::all_of(taken.begin(), taken.end(), is_there)) {
     source.reset();
-    for (const Field& field : taken) request.fields.push_back(field.name);
+    for (const Field& field : taken) request.fields.only.push_back(field.name);
     source = open_numbered(request, run, scratch_folder, events);
   }
+  return source;
+}
+
+// The parts of the split that the run took one of; its rows are known by the hash that the manifest
+// has. Null: it was not divided.
+std::unique_ptr<SplitRows> take_part(ConvertRequest& request, const RepairRequest& repair,
+                                     const WritingRun& run, const std::string& scratch_folder,
+                                     const Events& events) {
+  const std::string recorded = option_of(run.manifest, kChosenSamples);
+  if (recorded.empty() || repair.split.is_empty()) return nullptr;
+  // Which of its samples have labels depends on the fields.
+  (void)open_with_fields(request, run, scratch_folder, events);
+  InputRequest whole = request;
+  whole.order.choice = repair.choice;
+  whole.order.seed = repair.split_seed.value_or(request.order.seed);
+  auto rows = std::make_unique<SplitRows>(whole, repair.split, scratch_folder, events);
+  for (std::size_t part = 0; part < repair.split.parts.size(); ++part) {
+    if (rows->hash(part).hex() != recorded) continue;
+    request.order.choice = {.rows_file = rows->file_of(part)};
+    return rows;
+  }
+  throw Error(Code::mismatch, "holds other samples than each part of --split has of {}",
+              printable(request.inputs.front()))
+      .at(repair.dataset)
+      .hint(
+          "pass the --split and the --seed that it was converted with; if these are the same, the "
+          "source has changed: pass it as it was, or a copy of the dataset");
+}
+
+std::unique_ptr<Source> open_source(ConvertRequest& request, const WritingRun& run,
+                                    const std::string& scratch_folder, const Events& events) {
+  std::unique_ptr<Source> source = open_with_fields(request, run, scratch_folder, events);
   const bool is_stream = source->info().is_stream;
   const std::optional<std::string> difference =
-      source->info().schema.fields != taken
+      source->info().schema.fields != run.manifest.schema.fields
           ? "it has other fields"
           : first_difference(comparable(run.manifest, is_stream),
                              comparable(wanted_manifest(request, source->info()), is_stream));
@@ -276,11 +336,25 @@ class ShardsOfSource final : public Source {
   std::size_t passed_ = 0;  // of skipped_
 };
 
+/// What one run was made from, opened once more. Errors: Code::mismatch for something else.
+struct SourceOfRun {
+  SourceOfRun(const RepairRequest& request, const WritingRun& run,
+              const std::string& scratch_folder, const Events& events)
+      : conversion(request_of(request, run.manifest)),
+        part_of_split(take_part(conversion, request, run, scratch_folder, events)),
+        source(open_source(conversion, run, scratch_folder, events)) {}
+
+  ConvertRequest conversion;
+  std::unique_ptr<SplitRows> part_of_split;  // its rows are in a file that lives as long
+  std::unique_ptr<Source> source;
+};
+
 /// The work on what one run wrote.
 class Remaking {
  public:
   Remaking(const RepairRequest& request, const ShardList& shards, const WritingRun& run,
-           DamagedParts damaged, WorkFolder& work, const Events& events, const RemadeSink& sink)
+           SourceOfRun made_from, DamagedParts damaged, WorkFolder& work, const Events& events,
+           const RemadeSink& sink)
       : request_(request),
         shards_(shards),
         run_(run),
@@ -289,8 +363,9 @@ class Remaking {
         events_(events),
         sink_(sink),
         format_(format_of(run.manifest)),
-        conversion_(request_of(request, run.manifest)),
-        source_(open_source(conversion_, run, work.path(), events)) {}
+        conversion_(std::move(made_from.conversion)),
+        part_of_split_(std::move(made_from.part_of_split)),
+        source_(std::move(made_from.source)) {}
 
   void remake() {
     work_.begin("");
@@ -402,6 +477,7 @@ class Remaking {
   const RemadeSink& sink_;
   const Format& format_;
   ConvertRequest conversion_;
+  std::unique_ptr<SplitRows> part_of_split_;  // its rows are in a file that lives as long
   std::unique_ptr<Source> source_;
   bool takes_shards_ = true;
 };
@@ -422,29 +498,57 @@ Error advised(const Error& error, const Manifest& manifest, const WritingRun& ru
                         format_counted(run.manifest.source.samples, "sample", "samples")));
 }
 
-}  // namespace
-
-void make_again(const RepairRequest& request, const ShardList& shards, const DamagedParts& damaged,
-                WorkFolder& work, const Events& events, const RemadeSink& sink) {
+// use(run, source, damaged) for each run that wrote something damaged, and had this source.
+template <class Use>
+void for_each_run(const RepairRequest& request, const ShardList& shards,
+                  const DamagedParts& damaged, const std::string& scratch_folder,
+                  const Events& events, Use use) {
   std::optional<Error> difference;
   bool is_any = false;
   for (const WritingRun& run : runs_of(shards.manifest())) {
     DamagedParts of_run = written_by(run, damaged);
     if (of_run.is_empty()) continue;
-    std::optional<Remaking> remaking;
+    std::optional<SourceOfRun> made_from;
     try {
-      remaking.emplace(request, shards, run, std::move(of_run), work, events, sink);
+      made_from.emplace(request, run, scratch_folder, events);
     } catch (const Error& error) {
       if (run.is_only || !may_be_of_another_run(error.code())) throw;
       if (!difference) difference = advised(error, shards.manifest(), run);
       continue;
     }
     is_any = true;
-    remaking->remake();
-    remaking.reset();
-    work.clear();
+    use(run, std::move(*made_from), std::move(of_run));
   }
   if (difference && !is_any) throw Error(*difference);
+}
+
+}  // namespace
+
+std::optional<std::string> why_only_a_copy(const Manifest& run) {
+  if (run.source.kind == kProgramKind) return "was written by a program, sample by sample";
+  const std::string shuffle = option_of(run, "shuffle");
+  if (shuffle != "yes" && shuffle != "no") return "holds rows that 'shale resample' drew";
+  if (const std::optional<std::string> codec = other_codec(run.transform))
+    return "its images were made by " + *codec;
+  return std::nullopt;
+}
+
+void make_again(const RepairRequest& request, const ShardList& shards, const DamagedParts& damaged,
+                WorkFolder& work, const Events& events, const RemadeSink& sink) {
+  for_each_run(request, shards, damaged, work.path(), events,
+               [&](const WritingRun& run, SourceOfRun made_from, DamagedParts of_run) {
+                 Remaking(request, shards, run, std::move(made_from), std::move(of_run), work,
+                          events, sink)
+                     .remake();
+                 work.clear();
+               });
+}
+
+void refuse_other_source(const RepairRequest& request, const ShardList& shards,
+                         const DamagedParts& damaged, const std::string& scratch_folder,
+                         const Events& events) {
+  for_each_run(request, shards, damaged, scratch_folder, events,
+               [](const WritingRun&, const SourceOfRun&, const DamagedParts&) {});
 }
 
 }  // namespace shale

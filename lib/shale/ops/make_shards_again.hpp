@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct DamagedParts {
   [[nodiscard]] bool is_empty() const { return shards.empty() && lists.empty(); }
 };
 
+/// Why the source alone does not make the shards of a run again: "was written by a program";
+/// nullopt: it does.
+[[nodiscard]] std::optional<std::string> why_only_a_copy(const Manifest& run);
+
 /// Takes what was rebuilt; its files are in the work folder, and are removed when the call returns.
 struct RemadeSink {
   std::function<void(std::uint64_t number, const ManifestShard& shard)> shard;
@@ -33,5 +38,9 @@ struct RemadeSink {
 /// one is made again, and nothing else. Errors: same as repair.
 void make_again(const RepairRequest& request, const ShardList& shards, const DamagedParts& damaged,
                 WorkFolder& work, const Events& events, const RemadeSink& sink);
+/// Refuses a source that make_again() would refuse before it reads a sample.
+void refuse_other_source(const RepairRequest& request, const ShardList& shards,
+                         const DamagedParts& damaged, const std::string& scratch_folder,
+                         const Events& events);
 
 }  // namespace shale

@@ -19,6 +19,7 @@
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/manifest_file.hpp"
@@ -26,6 +27,7 @@
 #include "shale/ops/parts.hpp"
 #include "shale/ops/sample_writer.hpp"
 #include "shale/requests/choose_output.hpp"
+#include "shale/shards/common_keys.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/key_check.hpp"
 #include "shale/shards/place.hpp"
@@ -33,7 +35,6 @@
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/input_kind.hpp"
-#include "shale/targets/common_keys.hpp"
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/duplicates.hpp"
 #include "shale/targets/identity.hpp"
@@ -406,6 +407,14 @@ void prove_keys(const Parts& parts, const std::string& scratch_folder, const Eve
     throw key_is_not_unique(*key);
 }
 
+void refuse_other_merge(const std::string& output, const std::string& previous,
+                        const Parts& parts) {
+  if (previous.empty() || previous == parts.description()) return;
+  throw Error(Code::exists, "holds an unfinished run that is not the merge of these parts")
+      .at(output)
+      .hint("run that command again to finish it, or choose another output");
+}
+
 MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Events& events) {
   MergeReport report;
   report.manifest = parts.manifest();
@@ -425,11 +434,7 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
     refuse_strange_output(request.output, look_at(request.output));
     const std::string previous = work.previous_run().head;
     is_new = previous.empty();
-    if (!is_new && previous != parts.description()) {
-      throw Error(Code::exists, "holds an unfinished run that is not the merge of these parts")
-          .at(request.output)
-          .hint("run that command again to finish it, or choose another output");
-    }
+    refuse_other_merge(request.output, previous, parts);
     prove_keys(parts, work.path(), events);
     refuse_taken_names(request.output, format, report.manifest.schema);
     if (is_new) {
@@ -484,7 +489,7 @@ MergePlan plan(const MergeRequest& request, const Events& events) {
   MergePlan plan;
   plan.is_standing = place == Place::dataset && !is_swapping(request.output);
   try {
-    plan.found = find_parts(request.parts, events);
+    plan.found = find_parts(request.parts, events, request.proves);
   } catch (const Error& error) {
     // All are removed already, or not one was ever there.
     if (error.code() != Code::not_found || !request.moves || !plan.is_standing) throw;
@@ -516,6 +521,23 @@ MergeReport run(const MergeRequest& request, MergePlan plan, const Events& event
 
 MergeReport merge(const MergeRequest& request, const Events& events) {
   return run(request, plan(request, events), events);
+}
+
+MergeReport plan_merge(const MergeRequest& request, const Events& events) {
+  MergePlan planned = plan(request, events);
+  MergeReport report{.parts = planned.paths.size(), .was_complete = planned.is_standing};
+  if (planned.is_standing) {
+    report.manifest =
+        planned.complete ? std::move(*planned.complete) : refuse_incomplete(request.output);
+    return report;
+  }
+  report.manifest = planned.parts->manifest();
+  WorkFolder::refuse_unwritable(request.output);
+  refuse_other_merge(request.output, WorkFolder::run_left_in(request.output).head, *planned.parts);
+  if (is_real_folder(request.output))
+    refuse_taken_names(request.output, format_of(report.manifest), report.manifest.schema);
+  prove_keys(*planned.parts, temporary_folder(), events);
+  return report;
 }
 
 }  // namespace shale

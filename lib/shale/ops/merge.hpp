@@ -13,7 +13,8 @@ namespace shale {
 struct MergeRequest {
   std::vector<std::string> parts;  ///< as find_parts takes them
   std::string output;
-  bool moves = false;  ///< the parts are removed when the result stands
+  bool moves = false;   ///< the parts are removed when the result stands
+  bool proves = false;  ///< the bytes of the parts are compared with their hashes first
 };
 
 struct MergeReport {
@@ -34,5 +35,8 @@ struct MergeReport {
 /// for two samples with one key; Code::usage for an output that is a part or inside of one;
 /// Code::io; Code::interrupted.
 [[nodiscard]] MergeReport merge(const MergeRequest& request, const Events& events);
+/// What merge() would do: it refuses what that would refuse, compares keys and, if asked, the bytes
+/// of the parts, and writes nothing. No file is counted. Errors: same as merge.
+[[nodiscard]] MergeReport plan_merge(const MergeRequest& request, const Events& events);
 
 }  // namespace shale

@@ -10,6 +10,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/manifest/manifest_json.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/identity.hpp"
@@ -18,6 +19,8 @@ namespace shale {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kMostEntriesBesideParts = 10'000;
 
 // All that the parts of a run have in common, by name.
 Identity run_of(Manifest manifest) {
@@ -38,17 +41,56 @@ Identity run_of(Manifest manifest) {
   return run;
 }
 
-// What a reader calls what differs.
+// What a reader calls what differs: where both have a short value, and where one has none, or the
+// values are hashes or long.
 struct PlainWords {
-  std::string_view name, one, several;
+  std::string_view name, one, several, otherwise;
 };
 constexpr PlainWords kPlainWords[] = {
-    {"input samples", "its input has {} sample, not {}", "its input has {} samples, not {}"},
-    {"input bytes", "its input has {} byte, not {}", "its input has {} bytes, not {}"},
-    {"input kind", "its input is of kind {}, not {}", "its input is of kind {}, not {}"},
-    {"number of parts", "it is one of {} part, not {}", "it is one of {} parts, not {}"},
-    {"runs", "it was written by {} run, not {}", "it was written by {} runs, not {}"},
+    {"version", "it was written by {}, not {}", "it was written by {}, not {}", ""},
+    {"number of parts", "it is one of {} part, not {}", "it is one of {} parts, not {}", ""},
+    {"runs", "it was written by {} run, not {}", "it was written by {} runs, not {}",
+     "it was appended to, or the other one was"},
+    {"to", "its format is {}, not {}", "its format is {}, not {}", ""},
+    {"shard_size", "its shards have at most {} byte, not {}",
+     "its shards have at most {} bytes, not {}", ""},
+    {"shard_samples", "its shards have at most {} sample, not {}",
+     "its shards have at most {} samples, not {}", ""},
+    {"hidden", "its --hidden is {}, not {}", "its --hidden is {}, not {}", ""},
+    {"on_error", "its --on-error is {}, not {}", "its --on-error is {}, not {}", ""},
+    {"ext", "", "", "it takes files with other suffixes (--ext)"},
+    {kChosenSamples, "", "",
+     "it takes other samples of the input, by --select, --exclude, --classes or --split"},
+    {"input kind", "its input is of kind {}, not {}", "its input is of kind {}, not {}", ""},
+    {"input samples", "its input has {} sample, not {}", "its input has {} samples, not {}", ""},
+    {"input bytes", "its input has {} byte, not {}", "its input has {} bytes, not {}", ""},
+    {"input fingerprint", "", "",
+     "its input is another, or has changed: as many samples and bytes, but not the same files or "
+     "content"},
+    {"class table", "", "", "its input has other classes"},
+    {kLabelsOption, "", "", "its samples have other labels"},
+    {"schema", "", "", "it has other fields"},
+    {"keys", "its keys are {}, not {}", "its keys are {}, not {}", "it has other keys"},
+    {"layout", "", "", "its shards are laid out in another way"},
 };
+
+// Of a split each has its own. What has very many entries is somebody's data.
+std::string hint_of_splits(const std::string& place) {
+  std::string named;
+  std::size_t left = kMostEntriesBesideParts;
+  for (const auto& entry : fs::directory_iterator(place)) {
+    std::error_code error;
+    if (!entry.is_directory(error) || error) continue;
+    for (fs::directory_iterator inner(entry.path(), error), end;
+         !error && inner != end && left-- > 0; inner.increment(error)) {
+      if (!part_of_name(inner->path().filename().string())) continue;
+      const std::string path = join_path(place, entry.path().filename().string());
+      if (named.empty() || path < named) named = path;
+      break;
+    }
+  }
+  return named.empty() ? "" : "each split has its own: name one, " + printable(named);
+}
 
 class PartSearch {
  public:
@@ -76,7 +118,30 @@ class PartSearch {
     if (report_.parts.size() > before) return;
     throw Error(Code::not_found, "holds no parts of a dataset")
         .at(place)
+        .hint(hint_of_splits(place))
         .hint("parts are written by 'shale convert INPUT OUTPUT --part I/N', into OUTPUT");
+  }
+
+  // Every file of what is complete has the hash that its manifest gives.
+  void prove_bytes() {
+    std::uint64_t all = 0;
+    const auto add = [&](FoundPart&, const ManifestFile& file) { all += file.bytes; };
+    for (FoundPart& part : report_.parts) for_each_file(part, add);
+    std::uint64_t done = 0;
+    const auto prove = [&](FoundPart& part, const ManifestFile& file) {
+      if (part.state != PartState::complete) return;
+      const std::string path = join_path(part.path, file.name);
+      try {
+        prove_file(InputFile(path), file, [&](std::uint64_t) { events_.stop_if_asked(); });
+      } catch (const Error& error) {
+        if (error.code() != Code::damaged) throw;
+        part.state = PartState::damaged;
+        part.fault = fmt::format("{}: {}", path, error.message());
+      }
+      done += file.bytes;
+      events_.report(done, all, done);
+    };
+    for (FoundPart& part : report_.parts) for_each_file(part, prove);
   }
 
   PartsReport finish() {
@@ -139,6 +204,19 @@ class PartSearch {
     }
   }
 
+  template <class Use>
+  static void for_each_file(FoundPart& part, const Use& use) {
+    if (part.state != PartState::complete) return;
+    const auto use_named = [&](const ManifestFile& file) {
+      if (!file.name.empty()) use(part, file);
+    };
+    const Manifest manifest = read_manifest(part.path, [&](const ManifestShard& shard) {
+      for (const ManifestFile& file : shard.files) use_named(file);
+      for (const ManifestFile* list : shard.lists()) use_named(*list);
+    });
+    for (const ManifestFile& file : manifest.files) use_named(file);
+  }
+
   void compare_runs() {
     std::optional<Manifest> first;
     const FoundPart* said_by = nullptr;
@@ -153,7 +231,7 @@ class PartSearch {
       }
       if (const auto difference = difference_of_runs(*first, manifest)) {
         part.state = PartState::other_run;
-        part.fault = fmt::format("{}, unlike {}", *difference, said_by->path);
+        part.fault = fmt::format("{} (compared with {})", *difference, said_by->path);
       }
     }
     for (const FoundPart& part : report_.parts) {
@@ -184,26 +262,33 @@ std::string twice(const FoundPart& part, const FoundPart& other) {
                                                part.number.index, printable(other.path));
 }
 
-PartsReport find_parts(const std::vector<std::string>& places, const Events& events) {
+PartsReport find_parts(const std::vector<std::string>& places, const Events& events,
+                       bool proves_bytes) {
   PartSearch search(events);
   for (const std::string& place : places) search.look_in(place);
+  if (proves_bytes) search.prove_bytes();
   return search.finish();
 }
 
 std::optional<std::string> difference_of_runs(const Manifest& one, const Manifest& other) {
   const Identity was = run_of(one), is = run_of(other);
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
-    std::string name = i < is.size() ? is[i].first : was[i].first;
-    if (name == "to") name = "format";  // as the manifest calls it
-    if (i >= was.size() || i >= is.size() || was[i].first != is[i].first)
-      return fmt::format("it differs in its {}", name);
-    if (was[i].second == is[i].second) continue;
-    const bool is_short = was[i].second.size() < 32 && is[i].second.size() < 32;
-    for (const PlainWords& words : kPlainWords) {
-      if (words.name != name || !is_short) continue;
-      return fmt::format(fmt::runtime(is[i].second == "1" ? words.one : words.several),
+    if (i < was.size() && i < is.size() && was[i] == is[i]) continue;
+    // What only one of them has stands where the other has what comes next.
+    const bool has_both = i < was.size() && i < is.size() && was[i].first == is[i].first;
+    const bool is_of_other = has_both || i >= was.size() ||
+                             (i < is.size() && std::ranges::none_of(was, [&](const auto& entry) {
+                                return entry.first == is[i].first;
+                              }));
+    const std::string& name = is_of_other ? is[i].first : was[i].first;
+    const bool is_short = has_both && was[i].second.size() < 32 && is[i].second.size() < 32;
+    const auto words = std::ranges::find(kPlainWords, std::string_view(name), &PlainWords::name);
+    const bool is_known = words != std::end(kPlainWords);
+    if (is_known && is_short && !words->several.empty()) {
+      return fmt::format(fmt::runtime(is[i].second == "1" ? words->one : words->several),
                          printable(is[i].second), printable(was[i].second));
     }
+    if (is_known && !words->otherwise.empty()) return std::string(words->otherwise);
     return is_short ? fmt::format("its {} is {}, not {}", name, printable(is[i].second),
                                   printable(was[i].second))
                     : fmt::format("it differs in its {}", name);

@@ -42,7 +42,9 @@ struct PartsReport {
 /// its manifest is proved by its hash, and its files must be there and have their sizes; payload is
 /// not read. The first complete one says which run they are of. Errors: Code::not_found for a place
 /// without parts; Code::usage for a dataset that is not a part; Code::io; Code::interrupted.
-[[nodiscard]] PartsReport find_parts(const std::vector<std::string>& places, const Events& events);
+/// `proves_bytes`: every file of a complete one has its hash, too, or it is damaged.
+[[nodiscard]] PartsReport find_parts(const std::vector<std::string>& places, const Events& events,
+                                     bool proves_bytes = false);
 
 /// Of two with one number: "part 3 is there twice; it is also out/part-3".
 [[nodiscard]] std::string twice(const FoundPart& part, const FoundPart& other);

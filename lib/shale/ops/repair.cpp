@@ -19,6 +19,7 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/free_space.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/ops/make_shards_again.hpp"
@@ -27,6 +28,7 @@
 #include "shale/shards/side_folder.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/targets/duplicates.hpp"
+#include "shale/verify/verify_files.hpp"
 
 namespace shale {
 namespace {
@@ -88,6 +90,10 @@ class Repair {
       throw Error(Code::unsupported, "is a file: a dataset that is one directory can be repaired")
           .at(request_.dataset);
     }
+    if (place == Place::other_folder) {
+      if (const std::optional<Error> error = several_datasets(request_.dataset))
+        throw Error(*error);
+    }
     std::vector<std::string> sources = {request_.from};
     sources.insert(sources.end(), request_.more_from.begin(), request_.more_from.end());
     if (!find_named_folders(sources).empty() || are_named_files(sources)) return;
@@ -113,6 +119,12 @@ class Repair {
 
   RepairPlan plan() {
     find_damage();
+    if (!report_.files.empty()) {
+      WorkFolder::refuse_unwritable(request_.dataset);
+      const DamagedParts damaged = damaged_parts();
+      if (!damaged.is_empty() && !holds_copies())
+        refuse_other_source(request_, shards_, damaged, temporary_folder(), events_);
+    }
     return std::move(report_);
   }
 
@@ -213,6 +225,9 @@ class Repair {
     for (const ManifestFile& file : shards_.manifest().files) add(file, std::nullopt, false);
     check(files);
     drain(0);
+    const Strays strays = strays_beside(request_.dataset, shards_.manifest());
+    report_.stray_count = strays.count;
+    for (const FolderEntry& entry : strays.first) report_.strays.push_back(entry.name);
   }
 
   // Hands the files to the workers, and keeps those that are damaged, in order.
@@ -315,7 +330,8 @@ class Repair {
     return file.remedy == Remedy::none && file.obstacle.empty();
   }
 
-  void make_again() {
+  // What takes the source.
+  [[nodiscard]] DamagedParts damaged_parts() const {
     DamagedParts damaged;
     for (const RepairedFile& file : report_.files) {
       if (!file.shard && file.file.name != kManifestName && !is_of_duplicates(file))
@@ -323,6 +339,11 @@ class Repair {
       const bool is_new = damaged.shards.empty() || damaged.shards.back() != file.shard;
       if (is_left(file) && file.is_data && is_new) damaged.shards.push_back(*file.shard);
     }
+    return damaged;
+  }
+
+  void make_again() {
+    const DamagedParts damaged = damaged_parts();
     if (damaged.is_empty()) return;
     shale::make_again(request_, shards_, damaged, side_->work(), events_,
                       {.shard = [&](std::uint64_t number,

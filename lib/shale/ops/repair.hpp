@@ -27,6 +27,10 @@ struct RepairedFile {
 struct RepairPlan {
   std::uint64_t checked = 0;        ///< files of the dataset
   std::vector<RepairedFile> files;  ///< those that are damaged
+  /// Names beside them that only shale gives, of what is not part of the dataset: the first 1000,
+  /// which nothing is done about, and how many there are.
+  std::vector<std::string> strays = {};
+  std::uint64_t stray_count = 0;
 };
 
 /// And what was done about it.
@@ -45,7 +49,8 @@ struct RepairReport : RepairPlan {
 /// a dataset that cannot be made again from its source; Code::damaged for a manifest that no copy
 /// replaces; Code::exists if another command works on the dataset; Code::io; Code::interrupted.
 [[nodiscard]] RepairReport repair(const RepairRequest& request, const Events& events);
-/// Finds what is damaged, and changes nothing.
+/// Finds what is damaged, refuses what repair() would refuse before it reads a sample, and changes
+/// nothing.
 [[nodiscard]] RepairPlan plan(const RepairRequest& request, const Events& events);
 
 }  // namespace shale

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "shale/folders/list_source.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/labels/sample_choice.hpp"
+#include "shale/labels/split_request.hpp"
 
 namespace shale {
 
@@ -19,6 +21,8 @@ struct RepairRequest {
   std::vector<std::string> more_from = {};
   std::string labels_file;   ///< of a source that is a flat folder
   SampleChoice choice = {};  ///< of a source that not all samples were taken of
+  SplitRequest split = {};   ///< of a source that was divided: the dataset is one of its parts
+  std::optional<std::uint64_t> split_seed = {};    ///< nullopt: that of the dataset's shuffle, or 0
   std::string label_column = {}, key_column = {};  ///< of labels_file
   /// Of `from`, if it is a list of files on stdin: what stdin held.
   std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();

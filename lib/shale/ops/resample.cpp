@@ -107,6 +107,7 @@ class Resampling {
       plan.dataset = shale::plan(conversion_, events_);
     }
     for (const std::string& note : plan.notes) events_.say(note);
+    refuse_unwritable();
     require_space();
     name_arrays(plan);
     return plan;
@@ -196,7 +197,7 @@ class Resampling {
     for (const auto& [input, output] : request_.also) {
       ConvertRequest of_array = conversion_;
       of_array.inputs = {input};
-      of_array.fields.clear();
+      of_array.fields = {};
       add_target(of_array, open_row_table(of_array, scratch_folder_, events_), output);
     }
   }
@@ -212,7 +213,7 @@ class Resampling {
           .hint("pass arrays of equal length");
     }
     target.array.path = output;
-    target.array.field = only_array_field(target.table.info, output, !request.fields.empty());
+    target.array.field = only_array_field(target.table.info, output, !request.fields.only.empty());
     if (is_tensor_name(output)) {
       const Format& format = *format_of_output(output);
       (void)format.layout(target.table.info.schema, OptionSet(format.options));  // has its dtype
@@ -283,6 +284,12 @@ class Resampling {
     return written;
   }
 
+  void refuse_unwritable() const {
+    for (const DrawnArray& target : targets_)
+      WorkFolder::refuse_unwritable(WorkFolder::BesideFile{target.array.path});
+    if (numbers_) WorkFolder::refuse_unwritable(WorkFolder::BesideFile{numbers_->path});
+  }
+
   void require_space() const {
     SpaceNeeds space;
     const auto keep = [&](const ResampledArray& array) {
@@ -344,7 +351,7 @@ class Resampling {
     identity.emplace_back("rows", std::to_string(draw_->rows()));
     identity.emplace_back("of rows", std::to_string(*source_rows_));
     if (!draw.file.empty()) identity.emplace_back("draw file", hash_of_draw_file(draw.file).hex());
-    for (const std::string& field : conversion_.fields)
+    for (const std::string& field : conversion_.fields.only)
       identity.emplace_back("field", printable(field));
     for (const std::string& input : conversion_.inputs) add_stamp(identity, input);
     for (const auto& [input, output] : request_.also) add_stamp(identity, input);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/io/batch_reader.hpp"
 #include "shale/loading/block_proof.hpp"
 #include "shale/loading/extent_reading.hpp"
@@ -42,13 +43,11 @@ struct SampleList::Impl {
         standing(request.path),
         dataset(open_dataset(request, events)),
         memory(request.memory_bytes) {
-    const Schema& schema = dataset.manifest.schema;
-    label = schema.find("label");
-    if (label && schema.fields[*label].kind != Kind::integer) label.reset();
+    label = label_of(dataset.manifest);
   }
 
   void prove_labels(ListedShard& shard, std::uint64_t first, std::uint64_t count);
-  [[nodiscard]] std::uint64_t bytes_of(const IndexRow& row) const;
+  [[nodiscard]] std::uint64_t bytes_of(const ShardReader& reader, const IndexRow& row) const;
   [[nodiscard]] std::vector<ListedSample> next();
   void read_keys(const ListedShard& shard, std::vector<ListedSample>& samples,
                  const std::vector<FieldPlace>& places);
@@ -80,12 +79,20 @@ void SampleList::Impl::prove_labels(ListedShard& shard_to_prove, std::uint64_t f
   read_proved({&extent, 1}, reader, arena);
 }
 
-std::uint64_t SampleList::Impl::bytes_of(const IndexRow& place) const {
+std::uint64_t SampleList::Impl::bytes_of(const ShardReader& from, const IndexRow& place) const {
   std::uint64_t bytes = 0;
+  const Schema& schema = dataset.manifest.schema;
   for (std::size_t i = 0; i < place.cells.size(); ++i) {
-    const bool counts = is_located(dataset.manifest.schema.fields[i].kind) &&
-                        place.cells[i].place.offset != kMissing;
-    if (counts) bytes += place.cells[i].place.length;
+    const Kind kind = schema.fields[i].kind;
+    const FieldPlace& value = place.cells[i].place;
+    if (!is_located(kind) || value.offset == kMissing) continue;
+    // Of a list the elements, without what is around them in the shard.
+    if (kind == Kind::list && from.elements() != nullptr) {
+      for (const FieldPlace& element : from.elements()->read(value.first, value.count))
+        bytes += element.length;
+    } else {
+      bytes += value.length;
+    }
   }
   return bytes;
 }
@@ -132,8 +139,8 @@ std::vector<ListedSample> SampleList::Impl::next() {
     const IndexRow place = shard->index.row(first + i);
     ListedSample& sample = samples.emplace_back();
     sample.row = row + i;
-    sample.bytes = bytes_of(place);
-    if (label) sample.label = place.cells[*label].integer;
+    sample.bytes = bytes_of(shard->reader, place);
+    if (label && !place.cells[*label].lacks_number) sample.label = place.cells[*label].integer;
     keys.push_back(has_keys ? place.key : FieldPlace{});
     if (keys.back().offset == kMissing) continue;
     const InputFile& file = shard->reader.file_of_key();
@@ -180,7 +187,7 @@ std::vector<ListedSample> SampleList::next() try {
   if (!impl_->ahead.empty()) return std::exchange(impl_->ahead, {});
   return impl_->next();
 } catch (const Error&) {
-  if (impl_->standing.is_replaced()) throw replaced_dataset(impl_->standing.paths().manifest);
+  if (impl_->standing.is_replaced()) throw impl_->standing.replaced();
   throw;
 }
 

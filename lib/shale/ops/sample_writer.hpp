@@ -17,17 +17,30 @@ namespace shale {
 /// Writes the samples that a program has, one by one, into a dataset: the same shards, indexes and
 /// hashes as a conversion of the same samples. Reads, hashes and writes in threads of its own. No
 /// dataset is there before finish() has returned. Killed, it leaves an unfinished one, which the
-/// next writer with the same options clears. Memory: request.memory_bytes.
+/// next writer with the same options and fields goes on with, if it `resumes`, or else clears.
+/// Memory: request.memory_bytes.
 class SampleWriter {
  public:
   /// Takes the output. Of the request: output, format and bounds of the shards, overwrite, verify,
   /// io, jobs, memory, generator. Errors: Code::exists for an output that is taken, or where
   /// another process works; Code::io.
-  explicit SampleWriter(const ConvertRequest& request);
+  /// `resumes`: continues an earlier run of the same options and fields, which may have
+  /// finished the dataset. What is abandoned then keeps its shards that are whole. Errors besides:
+  /// Code::usage for an output that is one file; Code::exists for a finished dataset of other
+  /// options.
+  explicit SampleWriter(const ConvertRequest& request, bool resumes = false);
   /// Abandons what is not finished.
   ~SampleWriter();
   SampleWriter(const SampleWriter&) = delete;
   SampleWriter& operator=(const SampleWriter&) = delete;
+
+  /// The dataset that the samples come behind; null: none, or it is finished.
+  [[nodiscard]] const Manifest* appended_to() const;
+  /// How many samples an earlier run has written: the next one to add is that of this number. 0
+  /// without `resumes`.
+  [[nodiscard]] std::uint64_t resumed() const;
+  /// The earlier run has finished the dataset: there is nothing to add.
+  [[nodiscard]] bool is_complete() const;
 
   /// Before the first sample. Errors: Code::schema, Code::unsupported for a schema that the format
   /// cannot hold; Code::exists for an unfinished run of another command, or names that are taken.
@@ -44,7 +57,7 @@ class SampleWriter {
   /// Errors: Code::schema naming a key that two samples have; those of the threads;
   /// Code::interrupted, as `events` says. After an error there is no dataset, or the old one.
   [[nodiscard]] ConvertReport finish(const Events& events);
-  /// Leaves no dataset and no files. Waits for the threads.
+  /// Leaves no dataset and no files, but for what can be resumed. Waits for the threads.
   void abandon() noexcept;
 
  private:

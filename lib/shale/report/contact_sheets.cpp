@@ -44,9 +44,10 @@ std::string shortened(std::string_view text, std::size_t most) {
 }
 
 // A value in words, shortened: "float32 (10,): 0.5, 1, ...", the beginning of a string.
-std::string value_text(const Field& field, NumberKind kind, Bytes value) {
+std::string value_text(const Field& field, std::span<const std::uint64_t> shape, NumberKind kind,
+                       Bytes value) {
   if (field.kind != Kind::tensor) return shortened(as_text(value), kTextBytes);
-  std::string text = array_text(field.dtype, field.shape);
+  std::string text = array_text(field.dtype, shape);
   const std::size_t step = bytes_of_number(kind);
   if (step == 0) return text;
   const std::size_t elements = value.size() / step;
@@ -104,6 +105,12 @@ class Showing {
   [[nodiscard]] const Field& field(std::size_t number) const {
     return set_.schema().fields[number];
   }
+  [[nodiscard]] bool is_absent(std::size_t number) const {
+    return shale::is_absent(located_.place.cells[number], field(number));
+  }
+  [[nodiscard]] std::span<const std::uint64_t> shape(std::size_t number) const {
+    return shape_of(set_.schema(), located_.place, number);
+  }
 
   void take_key() {
     const FieldPlace& key = located_.place.key;
@@ -120,7 +127,7 @@ class Showing {
       if (is_located(field(i).kind) && place(i).offset != kMissing)
         sample_.bytes += place(i).length;
     }
-    if (!set_.label_field()) return;
+    if (!set_.label_field() || is_absent(*set_.label_field())) return;
     sample_.label = located_.place.cells[*set_.label_field()].integer;
     sample_.class_name = set_.class_name(*sample_.label);
   }
@@ -137,8 +144,7 @@ class Showing {
     if (!may_read(place(number).length)) return;
     with_value({&located_, number, {}}, place(number).length, [&](Bytes bytes) {
       if (uses_[number].holds_images()) return take_image(bytes);
-      const Field& tensor = field(number);
-      sample_.thumbnail = draw_array(uses_[number].kind, tensor.shape, bytes, kThumbnailSide);
+      sample_.thumbnail = draw_array(uses_[number].kind, shape(number), bytes, kThumbnailSide);
     });
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       if (i != number && uses_[i].role == FieldRole::mask && field(i).kind == Kind::bytes)
@@ -200,19 +206,20 @@ class Showing {
   void take_words(std::size_t number) {
     const Field& described = field(number);
     std::string text;
-    if (described.kind == Kind::integer) {
+    if (is_absent(number)) {
+      text = "missing";
+    } else if (described.kind == Kind::integer) {
       text = std::to_string(located_.place.cells[number].integer);
     } else if (described.kind == Kind::real) {
       text = fmt::format("{}", located_.place.cells[number].real);
-    } else if (place(number).offset == kMissing) {
-      text = "missing";
     } else if (described.kind == Kind::list) {
       text = format_counted(place(number).count, "element", "elements");
     } else if (described.kind == Kind::bytes || place(number).length > kMostTold) {
       text = format_size(place(number).length);
     } else {
-      with_value({&located_, number, {}}, place(number).length,
-                 [&](Bytes bytes) { text = value_text(described, uses_[number].kind, bytes); });
+      with_value({&located_, number, {}}, place(number).length, [&](Bytes bytes) {
+        text = value_text(described, shape(number), uses_[number].kind, bytes);
+      });
     }
     sample_.values.emplace_back(printable(described.name), std::move(text));
   }
@@ -310,17 +317,18 @@ Json line_of(NumberKind kind, std::uint64_t elements, Bytes bytes) {
   return line;
 }
 
-void put_preview(Json& preview, ReportImage& image, const Field& field, const FieldUse& use,
-                 Bytes value) {
-  const bool is_vector = field.kind == Kind::tensor && field.shape.size() == 1 &&
-                         field.shape[0] >= kLeastPoints && use.kind != NumberKind::none &&
-                         value.size() == field.tensor_bytes();  // an index may say otherwise
-  if (use.is_picture) {
-    image = draw_array(use.kind, field.shape, value, kPreviewSide);
-    if (!image.bytes.empty()) preview["image"] = image_json(image);
+void put_preview(Json& preview, ReportImage& image, const Field& field,
+                 std::span<const std::uint64_t> shape, const FieldUse& use, Bytes value) {
+  const bool is_vector = field.kind == Kind::tensor && shape.size() == 1 &&
+                         shape[0] >= kLeastPoints && use.kind != NumberKind::none &&
+                         value.size() / shape[0] == field.dtype.item_bytes() &&
+                         value.size() % shape[0] == 0;  // an index may say otherwise
+  if (use.is_picture) image = draw_array(use.kind, shape, value, kPreviewSide);
+  if (!image.bytes.empty()) {
+    preview["image"] = image_json(image);
   } else if (is_vector) {
-    preview["line"] = line_of(use.kind, field.shape[0], value);
-  } else if (std::string text = value_text(field, use.kind, value); !text.empty()) {
+    preview["line"] = line_of(use.kind, shape[0], value);
+  } else if (std::string text = value_text(field, shape, use.kind, value); !text.empty()) {
     preview["text"] = std::move(text);
   }
 }
@@ -447,8 +455,8 @@ std::vector<Json> make_previews(ReportedSet& set, const std::vector<FieldUse>& u
           preview["text"] = "damaged";
           set.meet(std::move(*read.values[0].damage));
         } else {
-          put_preview(preview, pictures.previews[{i, sample.row}], set.schema().fields[i], uses[i],
-                      read.values[0].bytes);
+          put_preview(preview, pictures.previews[{i, sample.row}], set.schema().fields[i],
+                      shape_of(set.schema(), sample.place, i), uses[i], read.values[0].bytes);
         }
       }
       previews[i].push_back(std::move(preview));

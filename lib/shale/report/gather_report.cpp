@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
@@ -140,11 +141,15 @@ Json field_facts(const ReportedSet& set, std::size_t number, const FieldUse& use
   SampledFrom from = walked.from;
   if (is_tensor && (has_numbers || !columns.empty())) from.looked_at = of_field.looked_at;
   Json facts = field_head(field.name, field.kind, use.role, from, column.missing);
+  if (column.missing > 0) facts["missing_from"] = json_of(walked.from);
   const bool is_number = field.kind == Kind::integer || field.kind == Kind::real;
   if (is_tensor || is_number) {
     facts["dtype"] = dtype_text(dtype_of_column(field));
-    facts["shape"] = field.shape;
+    facts["shape"] = shape_json(field.shape);
   }
+  if (field.elements != Kind::bytes) facts["elements"] = name_of(field.elements);
+  if (field.is_json) facts["format"] = "json";
+  if (field.is_optional) facts["optional"] = true;
   if (column.most > 0) {
     facts["bytes"] = column.bytes;
     facts["least_bytes"] = column.least;
@@ -343,6 +348,15 @@ std::optional<Json> image_facts(const ReportedSet& set, const std::vector<FieldU
   return facts;
 }
 
+// What a value takes on average, by field.
+std::vector<std::uint64_t> mean_bytes(const IndexWalk& walked) {
+  std::vector<std::uint64_t> bytes;
+  bytes.reserve(walked.columns.size());
+  for (const WalkedColumn& column : walked.columns)
+    bytes.push_back(column.values == 0 ? 0 : column.bytes / column.values);
+  return bytes;
+}
+
 Json describe_set(const ReportedSet& set, const SampleRows& sample) {
   const ReportRequest& request = set.request();
   return {{"generator", request.generator},
@@ -395,7 +409,8 @@ ReportFacts gather_report(const ReportRequest& request, const Events& events) {
   // Where shards are damaged these are fewer than were to be looked at.
   json["looked_at"] =
       json_of(SampledFrom{std::min(sample.size(), walked.from.looked_at), set.samples()});
-  const SampleSurvey survey = survey_samples(set, sample, uses, !set.manifest().images);
+  const SampleSurvey survey =
+      survey_samples(set, sample, uses, mean_bytes(walked), !set.manifest().images);
   const ProvedLists lists(set);
   const NotedImages noted = read_noted_images(set, lists);
   std::vector<Json> previews = make_previews(set, uses, sample.first(kPreviews), facts.pictures);

@@ -41,9 +41,21 @@ void append_bytes(std::vector<std::byte>& into, const T& value) {
 struct ScannedRows {
   std::vector<std::uint64_t> rows;              // ascending; adjacent ones if all are scanned
   std::vector<std::vector<std::byte>> numbers;  // by field: of integers and reals, else empty
-  std::vector<NumberKind> kinds;                // what `numbers` are
+  // By field: the rows that have a number, where some may lack it.
+  std::vector<std::optional<std::vector<std::uint64_t>>> numbered;
+  std::vector<NumberKind> kinds;  // what `numbers` are
   // By field, of what lies in the container: bytes; kMissing for a value that is not there.
   std::vector<std::vector<std::uint64_t>> lengths;
+
+  // The rows whose numbers `numbers` has.
+  [[nodiscard]] const std::vector<std::uint64_t>& rows_of(std::size_t field) const {
+    return numbered[field] ? *numbered[field] : rows;
+  }
+  // Begins the list of rows that have a number; false: each has one.
+  bool may_lack(std::size_t field, const Field& described) {
+    if (described.is_optional) numbered[field].emplace();
+    return described.is_optional;
+  }
 };
 
 // Walks the index of a dataset without touching its payload, but for numbers that lie there. All
@@ -110,6 +122,8 @@ class ColumnScan {
       FoundRows found = find_rows(set_.loader(), rows);
       for (Finding& finding : found.damage) set_.meet(std::move(finding));
       ScannedRows scanned = blank(0, 0);
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (wanted[i] && !is_located(schema.fields[i].kind)) scanned.may_lack(i, schema.fields[i]);
       for (const LocatedSample& sample : found.samples) {
         scanned.rows.push_back(sample.row);
         for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -122,6 +136,8 @@ class ColumnScan {
             continue;
           }
           scanned.kinds[i] = kind_in_index(field);
+          if (cell.lacks_number) continue;
+          if (scanned.numbered[i]) scanned.numbered[i]->push_back(sample.row);
           if (field.kind == Kind::integer)
             append_bytes(scanned.numbers[i], cell.integer);
           else
@@ -157,10 +173,16 @@ class ColumnScan {
         continue;
       }
       scanned.kinds[i] = kind_in_index(field);
-      scanned.numbers[i].resize(count * kNumberBytes);
-      for (std::uint64_t row = 0; row < count; ++row)
-        std::memcpy(&scanned.numbers[i][row * kNumberBytes], &bytes[row * row_bytes + position],
-                    kNumberBytes);
+      const bool may_lack = scanned.may_lack(i, field);
+      std::vector<std::byte>& numbers = scanned.numbers[i];
+      numbers.reserve(count * kNumberBytes);
+      for (std::uint64_t row = 0; row < count; ++row) {
+        const Bytes number = Bytes(bytes).subspan(row * row_bytes + position);
+        // Behind an optional number the index says whether there is one.
+        if (may_lack && number[kNumberBytes] == std::byte{0}) continue;
+        if (may_lack) scanned.numbered[i]->push_back(begin + row);
+        numbers.insert(numbers.end(), number.begin(), number.begin() + kNumberBytes);
+      }
     }
     return scanned;
   }
@@ -189,6 +211,7 @@ class ColumnScan {
     scanned.rows.resize(count);
     std::iota(scanned.rows.begin(), scanned.rows.end(), begin);
     scanned.numbers.resize(fields);
+    scanned.numbered.resize(fields);
     scanned.lengths.resize(fields);
     scanned.kinds.resize(fields, NumberKind::none);
     return scanned;
@@ -229,7 +252,7 @@ void for_each_label(const ScannedRows& rows, std::size_t field, Use&& use) {
   const NumberKind kind = rows.kinds[field];
   const std::size_t step = bytes_of_number(kind);
   const std::byte* at = rows.numbers[field].data();
-  for (const std::uint64_t row : rows.rows) {
+  for (const std::uint64_t row : rows.rows_of(field)) {
     use(row, whole_number_at(kind, at));
     at += step;
   }
@@ -473,7 +496,8 @@ void take_fields(IndexWalk& walked, const ScannedRows& rows) {
     }
     if (rows.kinds[i] == NumberKind::none) continue;
     column.are_whole = is_whole(rows.kinds[i]);
-    column.values += rows.rows.size();
+    column.values += rows.rows_of(i).size();
+    column.missing += rows.rows.size() - rows.rows_of(i).size();
     column.numbers.count(rows.kinds[i], rows.numbers[i]);
   }
   for (const std::uint64_t of_sample : bytes) walked.sample_bytes.count(of_sample);

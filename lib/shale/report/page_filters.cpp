@@ -130,9 +130,16 @@ Json sizes_to(const FilterInput& in) {
 }
 
 Json type_of(const FilterInput& in) {
-  std::string words = text_of(in.value.contains("dtype") ? in.value["dtype"] : in.value["kind"]);
-  const auto shape = in.value.value("shape", std::vector<std::uint64_t>());
-  return shape.empty() ? words : words + " " + shape_text(shape);
+  const char* const named = in.value.contains("format")  ? "format"
+                            : in.value.contains("dtype") ? "dtype"
+                                                         : "kind";
+  std::string words = text_of(in.value[named]);
+  if (in.value.contains("elements")) words += " of " + text_of(in.value["elements"]);
+  std::vector<std::uint64_t> shape;
+  for (const Json& side : in.value.value("shape", Json::array()))
+    shape.push_back(side.is_null() ? kFreeSide : side.get<std::uint64_t>());
+  if (!shape.empty()) words += " " + shape_text(shape);
+  return in.value.value("optional", false) ? words + "?" : words;
 }
 
 Json span_of(const FilterInput& in) {

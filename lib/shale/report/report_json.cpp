@@ -1,6 +1,7 @@
 #include "shale/report/report_json.hpp"
 
 #include "shale/base/printable.hpp"
+#include "shale/data/schema.hpp"
 
 namespace shale {
 
@@ -36,6 +37,10 @@ Json finding_json(const Finding& finding) {
 }
 
 Json json_of(const std::vector<Finding>& findings) { return list_of(findings, finding_json); }
+
+Json shape_json(std::span<const std::uint64_t> shape) {
+  return list_of(shape, [](std::uint64_t side) { return side == kFreeSide ? Json() : Json(side); });
+}
 
 std::uint64_t count_in(const Json& object, const char* name) {
   return object.value(name, std::uint64_t{0});

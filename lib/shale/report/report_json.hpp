@@ -31,6 +31,9 @@ struct SampledFrom {
 [[nodiscard]] Json finding_json(const Finding& finding);
 [[nodiscard]] Json json_of(const std::vector<Finding>& findings);
 
+/// A free side is null.
+[[nodiscard]] Json shape_json(std::span<const std::uint64_t> shape);
+
 /// A number of an object; 0 if it has no such member.
 [[nodiscard]] std::uint64_t count_in(const Json& object, const char* name);
 

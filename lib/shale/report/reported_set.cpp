@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/path_text.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -22,9 +23,10 @@ constexpr std::uint64_t kMostValueBytes = std::uint64_t{64} << 20;
 // What any command may take beside --memory, and a report takes to decode images.
 constexpr std::uint64_t kWorkBeside = std::uint64_t{24} << 20;
 
-std::optional<std::size_t> find_label(const Schema& schema) {
-  constexpr std::array<std::string_view, 6> kNames = {"label",  "labels", "y",
-                                                      "target", "class",  "cls"};
+std::optional<std::size_t> find_label(const Manifest& manifest) {
+  if (const std::optional<std::size_t> label = label_of(manifest)) return label;
+  constexpr std::array<std::string_view, 5> kNames = {"labels", "y", "target", "class", "cls"};
+  const Schema& schema = manifest.schema;
   for (const std::string_view name : kNames) {
     const std::optional<std::size_t> field = schema.find(name);
     if (field && schema.fields[*field].kind == Kind::integer) return field;
@@ -35,7 +37,7 @@ std::optional<std::size_t> find_label(const Schema& schema) {
 LoaderRequest loader_request(const ReportRequest& request) {
   return {.path = request.dataset,
           .index_folder = request.index_folder,
-          .dialect = request.dialect,
+          .parsing = request.parsing,
           .generator = request.generator};
 }
 
@@ -71,7 +73,7 @@ ReportedSet::ReportedSet(const ReportRequest& request, const Events& events)
       values_budget_(std::make_unique<SharedBudget>(request.memory_bytes / 8 * 3)),
       work_budget_(std::make_unique<SharedBudget>(request.memory_bytes / 8 * 3 + kWorkBeside)),
       most_value_bytes_(std::min(kMostValueBytes, values_budget_->limit())),
-      label_field_(find_label(manifest().schema)) {}
+      label_field_(find_label(manifest())) {}
 
 std::string ReportedSet::class_name(std::int64_t label) const {
   const std::vector<std::string>& classes = manifest().classes;
@@ -146,6 +148,13 @@ std::string ProvedLists::first_of(std::string_view list) const {
   for (const std::string& name : whole_)
     if (is_list_name(name, list)) return name;
   return {};
+}
+
+std::span<const std::uint64_t> shape_of(const Schema& schema, const IndexRow& row,
+                                        std::size_t field) {
+  ShapeWalk shapes(row.sides);
+  for (std::size_t i = 0; i < field; ++i) (void)shapes.next(schema.fields[i]);
+  return shapes.next(schema.fields[field]);
 }
 
 Finding finding_of_damage(const Error& error) {

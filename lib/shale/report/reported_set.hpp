@@ -21,9 +21,9 @@ namespace shale {
 
 /// What a report is to be made of: plain data, nothing opened.
 struct ReportRequest {
-  std::string dataset;                  ///< a dataset of shale, or a file of another tool
-  std::string index_folder = {};        ///< of a file of another tool
-  std::optional<Dialect> dialect = {};  ///< of a file of another tool
+  std::string dataset;            ///< a dataset of shale, or a file of another tool
+  std::string index_folder = {};  ///< of a file of another tool
+  Parsing parsing = {};           ///< of a file of another tool
   /// Samples that are read for what neither index nor manifest says; 0: all of them.
   std::uint64_t sample = kUsualSample;
   bool verifies = false;  ///< as `shale verify` does, before anything else
@@ -104,6 +104,11 @@ class ProvedLists {
 /// Those findings that are about no file that the others are about.
 [[nodiscard]] std::vector<Finding> without_files_of(const std::vector<Finding>& findings,
                                                     const std::vector<Finding>& others);
+
+/// The shape of a tensor of a sample: its own where it is ragged, else that of the schema. An index
+/// may say what the value does not hold.
+[[nodiscard]] std::span<const std::uint64_t> shape_of(const Schema& schema, const IndexRow& row,
+                                                      std::size_t field);
 
 /// The finding that an error is, of damage that a report goes on after. Rethrows all other errors:
 /// storage that fails, files that were replaced, a stop.

@@ -39,7 +39,8 @@ struct SurveyPart {
 };
 
 SurveyPlan plan_survey(const ReportedSet& set, const SampleRows& sample,
-                       const std::vector<FieldUse>& uses, bool reads_images) {
+                       const std::vector<FieldUse>& uses,
+                       std::span<const std::uint64_t> value_bytes, bool reads_images) {
   SurveyPlan plan;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const Field& field = set.schema().fields[i];
@@ -49,7 +50,7 @@ SurveyPlan plan_survey(const ReportedSet& set, const SampleRows& sample,
         (uses[i].kind != NumberKind::none || !of_field.columns.empty())) {
       of_field.kind = uses[i].kind;
       of_field.item_bytes = field.dtype.item_bytes();
-      const std::uint64_t bytes = std::max<std::uint64_t>(1, field.tensor_bytes());
+      const std::uint64_t bytes = std::max<std::uint64_t>(1, value_bytes[i]);
       if (!sample.is_all() || set.request().sample != 0)
         of_field.rows = std::max(kLeastRows, kBytesOfField / bytes);
       plan.fields.push_back(of_field);
@@ -246,8 +247,9 @@ SampleSurvey walk(ReportedSet& set, const SampleRows& sample, const SurveyPlan& 
 }  // namespace
 
 SampleSurvey survey_samples(ReportedSet& set, const SampleRows& sample,
-                            const std::vector<FieldUse>& uses, bool reads_images) {
-  SurveyPlan plan = plan_survey(set, sample, uses, reads_images);
+                            const std::vector<FieldUse>& uses,
+                            std::span<const std::uint64_t> value_bytes, bool reads_images) {
+  SurveyPlan plan = plan_survey(set, sample, uses, value_bytes, reads_images);
   SampleSurvey survey;
   survey.fields.resize(uses.size());
   if (plan.fields.empty()) return survey;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "shale/data/image_report.hpp"
@@ -40,9 +41,12 @@ struct SampleSurvey {
 /// Reads the drawn samples, in as many threads as the request says; the result does not depend on
 /// them, nor on the memory, but that a value of more than set.most_value_bytes() is not read.
 /// Arrays of large rows are read for fewer samples: kBytesOfField of them, unless all are wanted.
-/// `reads_images`: the manifest does not say what they are. Errors: same as finding_of_damage.
+/// `value_bytes`: what a value takes on average, by field. `reads_images`: the manifest does not
+/// say what they are. Errors: same as finding_of_damage.
 [[nodiscard]] SampleSurvey survey_samples(ReportedSet& set, const SampleRows& sample,
-                                          const std::vector<FieldUse>& uses, bool reads_images);
+                                          const std::vector<FieldUse>& uses,
+                                          std::span<const std::uint64_t> value_bytes,
+                                          bool reads_images);
 
 inline constexpr std::uint64_t kBytesOfField = std::uint64_t{256} << 20;
 

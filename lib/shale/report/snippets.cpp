@@ -8,6 +8,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/python_literal.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/row_storage.hpp"
 #include "shale/format/format.hpp"
@@ -66,8 +67,7 @@ class SnippetMaker {
   }
 
   [[nodiscard]] bool is_missing(std::size_t field) const {
-    return field < first_.size() && is_located(set_.schema().fields[field].kind) &&
-           first_[field].place.offset == kMissing;
+    return field < first_.size() && is_absent(first_[field], set_.schema().fields[field]);
   }
 
   [[nodiscard]] const Manifest& manifest() const { return set_.manifest(); }
@@ -84,7 +84,9 @@ class SnippetMaker {
       words += " --index-dir " + shell_word(request.index_folder);
       facts_["index_dir"] = python_path(request.index_folder);
     }
-    if (request.dialect) facts_["parse"] = name_of(*request.dialect);
+    if (const std::optional<Dialect> dialect = request.parsing.dialect)
+      facts_["parse"] =
+          dialect == Dialect::keys ? request.parsing.keys : std::string(name_of(*dialect));
     facts_.update({{"dataset", python_path(request.dataset)},
                    {"words", words},
                    {"has_samples", set_.samples() > 0},
@@ -109,6 +111,7 @@ class SnippetMaker {
     const std::size_t file = layout.part_file[layout.field_part[value_]];
     const bool is_extent = has_samples && is_own && layout.rows.has_index() &&
                            (field.kind == Kind::bytes || field.kind == Kind::text);
+    const bool is_own_ragged = has_samples && is_own && field.is_ragged();
     const bool is_row = has_samples && !is_extent && layout.rows.has_strides();
     facts_.update({{"file", python_path(path_of(shard_->files[file].name))},
                    {"has_own_samples", has_samples && is_own},
@@ -116,11 +119,15 @@ class SnippetMaker {
                    {"is_folder", is_of_one_file() && is_real_folder(set_.request().dataset)},
                    {"is_extent", is_extent},
                    {"is_row", is_row},
-                   {"is_elsewhere", !is_extent && !is_row},
+                   {"is_own_ragged", is_own_ragged},
+                   {"has_sides", is_own_ragged && field.shape.size() > 1},
+                   {"is_elsewhere", !is_extent && !is_row && !is_own_ragged},
                    {"is_of_numpy", !dtype.is_structured()},
                    {"has_features", is_own || layout.has_whole_records}});
-    if (const auto label = set_.label_field(); label && has_samples && is_own)
-      facts_["own_label"] = facts_["label"];
+    if (const auto label = set_.label_field(); label && has_samples && !is_missing(*label)) {
+      facts_["first_label"] = facts_["label"];
+      if (is_own) facts_["own_label"] = facts_["label"];
+    }
     if (!has_samples) return;
     const std::string index = path_of(shard_->name) + std::string(kIndexSuffix);
     const std::optional<std::uint64_t> bytes = fixed_bytes_of(field);
@@ -128,14 +135,19 @@ class SnippetMaker {
       if (is_located(field.kind) && !is_missing(value_) && set_.request().index_folder.empty() &&
           stands(index))
         facts_["index"] = python_path(index);
+      facts_["is_array"] = is_own && field.kind == Kind::tensor && !dtype.is_structured();
+      facts_["is_ragged"] = field.is_ragged();
+      put_array(field, dtype);
     } else if (bytes && value_ < shard_->bases.size() && !dtype.is_structured()) {
-      std::string shape;
-      for (const std::uint64_t side : field.shape) shape += fmt::format("{}, ", side);
-      facts_.update({{"base", shard_->bases[value_]},
-                     {"stride", *bytes},
-                     {"dtype", dtype.descr()},
-                     {"shape", shape}});
+      facts_.update({{"base", shard_->bases[value_]}, {"stride", *bytes}});
+      put_array(field, dtype);
     }
+  }
+
+  void put_array(const Field& field, const DType& dtype) {
+    std::string shape;
+    for (const std::uint64_t side : field.shape) shape += fmt::format("{}, ", side);
+    facts_.update({{"dtype", dtype.descr()}, {"shape", shape}});
   }
 
   // Paths that are not UTF-8 need the module.
@@ -166,27 +178,6 @@ std::string python_path(std::string_view path) {
       text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
   }
   return text + "')";
-}
-
-std::string shell_word(std::string_view path) {
-  const auto is_plain = [](char byte) {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9') ||
-           std::string_view("/._-+=:,@").find(byte) != std::string_view::npos;
-  };
-  if (!path.empty() && std::ranges::all_of(path, is_plain) && path[0] != '-')
-    return std::string(path);
-  const bool is_text = is_utf8(path) && printable(path).size() == path.size();
-  std::string text = is_text ? "'" : "$'";
-  for (const char byte : path) {
-    if (is_text)
-      text += byte == '\'' ? std::string("'\\''") : std::string(1, byte);
-    else if (byte >= ' ' && byte <= '~' && byte != '\'' && byte != '\\')
-      text += byte;
-    else
-      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-  }
-  return text + "'";
 }
 
 Json make_snippets(ReportedSet& set, const std::vector<FieldUse>& uses) {

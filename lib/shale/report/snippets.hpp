@@ -11,8 +11,6 @@ namespace shale {
 
 /// A path as Python source: 'photos', or os.fsdecode(b'...') where it is not UTF-8.
 [[nodiscard]] std::string python_path(std::string_view path);
-/// A path as one word of a POSIX shell.
-[[nodiscard]] std::string shell_word(std::string_view path);
 
 /// How the dataset is read: by shale, by a library of its format, and without any, each with its
 /// own paths and fields. Nothing is opened for it but what is open. Errors: same as

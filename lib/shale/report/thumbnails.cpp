@@ -213,8 +213,11 @@ ReportImage draw_array(NumberKind kind, std::span<const std::uint64_t> shape, By
                        std::uint32_t side) {
   const ArrayPicture from = picture_in(shape).value_or(ArrayPicture{});
   const std::size_t step = bytes_of_number(kind);
-  const std::uint64_t elements = from.height * from.width * from.channels;
-  if (step == 0 || elements == 0 || bytes.size() / step < elements) return {};
+  // An index may claim sides whose product does not fit into 64 bits.
+  const std::uint64_t limit = step == 0 ? 0 : bytes.size() / step;
+  if (limit == 0 || from.height == 0 || from.width == 0 || from.height > limit / from.width ||
+      from.height * from.width > limit / from.channels)
+    return {};
   double low = 0, high = kind == NumberKind::boolean ? 1 : 255;
   if (kind != NumberKind::uint8 && kind != NumberKind::boolean) {
     low = HUGE_VAL;

@@ -146,4 +146,12 @@ void choose_part(ConvertRequest& request, const PartNumber& part) {
   request.output = join_path(request.output, part_name(part));
 }
 
+void choose_part(ConvertRequest& request, const std::string& part,
+                 std::optional<std::uint64_t> offset) {
+  if (!part.empty()) return choose_part(request, parse_part(part, offset));
+  if (!offset) return;
+  throw Error(Code::usage, "--part-offset has no effect without --part")
+      .hint("leave it out, or pass --part slurm/N");
+}
+
 }  // namespace shale

@@ -27,5 +27,8 @@ using Environment = std::function<std::optional<std::string>(const char* variabl
 /// `request.output`, which may hold others: OUTPUT/part-00003-of-00128. Errors: Code::usage for an
 /// output that is one file; Code::exists for a directory that holds parts of another number.
 void choose_part(ConvertRequest& request, const PartNumber& part);
+/// The same by the words of parse_part; "": none. Errors: Code::usage for an `offset` of no part.
+void choose_part(ConvertRequest& request, const std::string& part,
+                 std::optional<std::uint64_t> offset);
 
 }  // namespace shale

@@ -42,6 +42,8 @@ bool reads_stdin(Request request) {
 bool has_listing(Request request) { return !request.files.listing.shared.empty(); }
 bool has_classes(Request request) { return !request.classes.from.empty(); }
 bool has_new_classes(Request request) { return request.classes.adds; }
+bool has_drop(Request request) { return !request.fields.dropped.empty(); }
+bool has_fields(Request request) { return !request.fields.only.empty(); }
 bool has_split(Request request) { return !request.split.is_empty(); }
 bool has_suffixes(Request request) { return !request.files.suffixes.empty(); }
 bool has_groups(Request request) { return request.files.groups_frames; }
@@ -151,6 +153,7 @@ constexpr Exclusion kExclusions[] = {
     {"keys", "neither --select nor --exclude", has_keys, has_no_lists, "--{option} says how --select, --exclude and files of --split name samples, but there is none of them", kLeaveOut, false},
     {"select -", "stdin as input", lists_on_stdin, reads_stdin, "stdin cannot be both the input and the list of --select or --exclude", "write the list into a file", false},
     {"new-classes", "no --append", has_new_classes, is_no_append, "--{option} has no effect without --append", "leave it out, or pass --append", false},
+    {"drop", "--fields", has_drop, has_fields, "--{option} and --fields exclude each other", "name the fields that are wanted with --fields alone", false},
     {"part", kOneFile, has_part, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"part", kClassFiles, has_part, kToClasses, kIdleByClass, kLeaveOut},
     {"part", "--append", has_part, kToAppended, kNotByAppend, kEither},
@@ -217,6 +220,21 @@ void refuse_combinations(const ConvertRequest& request, std::string_view input) 
     if (row.is_with == nullptr && row.with == input && row.is_given(request))
       throw Error(refusal(row, request).at(request.inputs.front()));
   }
+}
+
+void refuse_idle_columns(const LabelFile& labels) {
+  if (!labels.path.empty() || (labels.label_column.empty() && labels.key_column.empty())) return;
+  throw Error(Code::usage, "--{} needs --labels, the file that has the column",
+              labels.label_column.empty() ? "key-column" : "label-column")
+      .hint("leave it out, or pass --labels FILE");
+}
+
+void refuse_idle_labels(const VerifyRequest& request) {
+  refuse_idle_columns({.path = request.labels_file,
+                       .label_column = request.label_column,
+                       .key_column = request.key_column});
+  if (!request.labels_file.empty() && request.against.empty())
+    throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
 }
 
 }  // namespace shale

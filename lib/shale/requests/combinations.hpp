@@ -32,4 +32,9 @@ void refuse_combinations(const ConvertRequest& request);
 /// The same for the rows of what the input turned out to be.
 void refuse_combinations(const ConvertRequest& request, std::string_view input);
 
+/// Errors: Code::usage for a column of a file that is not given.
+void refuse_idle_columns(const LabelFile& labels);
+/// The same, and Code::usage for labels of nothing that is compared.
+void refuse_idle_labels(const VerifyRequest& request);
+
 }  // namespace shale

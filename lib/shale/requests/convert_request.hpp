@@ -53,6 +53,9 @@ struct ConvertRequest : InputRequest {
   /// The samples come behind those of the finished dataset at `output`. An empty format, and 0 for
   /// the size of shards, are then those of that dataset.
   bool is_append = false;
+  /// Of a program that writes the samples itself, and may be the one of before: rows of the last
+  /// append are not appended again, though they have no keys.
+  bool is_run_again = false;
   bool is_deflated = false;  ///< of an .npz archive: its members are compressed
   bool with_index = false;   ///< of an output that is one file: its index is written next to it
   /// Whose readers it is for: a name of all_layouts(). Empty: shale's own.

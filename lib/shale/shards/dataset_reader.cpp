@@ -6,6 +6,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/format/list_elements.hpp"
@@ -32,10 +34,11 @@ InputFile open_listed(const std::string& path, std::string_view hint) try {
 }
 
 InputFile open_checked(const std::string& directory, const ManifestFile& file,
-                       std::string_view hint, std::optional<InputFile> before = {}) {
+                       std::string_view hint, std::optional<InputFile> before = {},
+                       bool is_of_any_size = false) {
   InputFile opened =
       before ? std::move(*before) : open_listed(join_path(directory, file.name), hint);
-  if (opened.size() != file.bytes) {
+  if (opened.size() != file.bytes && !is_of_any_size) {
     throw file_size_mismatch(opened.size(), file.bytes)
         .error()
         .at(opened.path())
@@ -108,8 +111,12 @@ class SampleLoading {
       read_extent(shard_.file_of_key(), row_.key, shard_.has_checksums(), loaded_.bytes);
       loaded_.sample.key = as_text(loaded_.bytes);
     }
-    for (std::size_t i = 0; i < schema_.fields.size(); ++i)
+    ShapeWalk shapes(row_.sides);
+    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+      check_shape(i, shapes.next(schema_.fields[i]));
       loaded_.sample.values.push_back(value_of(i));
+    }
+    loaded_.sample.sides = row_.sides;
     return std::move(loaded_);
   }
 
@@ -139,16 +146,28 @@ class SampleLoading {
   }
 
   [[nodiscard]] bool stays_unread(std::size_t field) const {
-    return is_too_large_ && schema_.fields[field].kind != Kind::text &&
+    return is_too_large_ && !schema_.fields[field].holds_text() &&
            row_.cells[field].place.length >= kLeastUnreadBytes;
+  }
+
+  // The sides that the index has must be those of the schema, and of the bytes.
+  void check_shape(std::size_t field, std::span<const std::uint64_t> shape) const {
+    const FieldPlace& place = row_.cells[field].place;
+    const Field& described = schema_.fields[field];
+    if (!described.is_ragged() || place.offset == kMissing) return;
+    if (described.takes_tensor(shape, place.length)) return;
+    throw wrong_shape(described, shape, place.length)
+        .at(shard_.index_path())
+        .for_sample(loaded_.sample.key);
   }
 
   Value value_of(std::size_t field) {
     const Kind kind = schema_.fields[field].kind;
     const IndexCell& cell = row_.cells[field];
+    const bool may_be_absent = schema_.fields[field].is_optional || shard_.may_lack_values();
+    if (may_be_absent && is_absent(cell, schema_.fields[field])) return std::monostate();
     if (kind == Kind::integer) return cell.integer;
     if (kind == Kind::real) return cell.real;
-    if (cell.place.offset == kMissing && shard_.may_lack_values()) return std::monostate();
     if (cell.place.offset == kMissing) {
       throw Error(Code::schema, "sample has no field '{}'", printable(schema_.fields[field].name))
           .for_sample(loaded_.sample.key);
@@ -232,7 +251,8 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
   for (std::size_t i = 0; i < shard_.files.size(); ++i) {
     std::optional<InputFile> before;
     if (!opened.data.empty()) before = std::move(opened.data[i]);
-    files_.push_back(open_checked(paths.shards, shard_.files[i], kCopyFile, std::move(before)));
+    files_.push_back(open_checked(paths.shards, shard_.files[i], kCopyFile, std::move(before),
+                                  opened.are_of_any_size));
     if (!keeps_open) files_.back().close();
   }
 }
@@ -331,6 +351,12 @@ Error no_such_element(std::uint64_t number, std::string_view field, std::uint64_
 Error sample_over_limit(std::uint64_t bytes, std::uint64_t limit_bytes) {
   return Error(Code::limit, "sample is {} bytes, more than the {} that may be held in memory",
                bytes, limit_bytes);
+}
+
+Error wrong_shape(const Field& field, std::span<const std::uint64_t> shape, std::uint64_t bytes) {
+  return Error(Code::damaged, "the index gives field '{}' the shape {} and {} bytes, but it is {}",
+               printable(field.name), shape_text(shape), bytes, field_type_text(field))
+      .hint("run 'shale verify' to list all the damage");
 }
 
 LoadedSample load_sample(const ShardReader& shard, const IndexRow& row, const Schema& schema,

@@ -23,6 +23,9 @@ namespace shale {
 struct ShardFiles {
   std::optional<InputFile> index, elements, blocks;
   std::vector<InputFile> data;  ///< all of them, or none
+  /// Data files may be longer or shorter than the manifest says, and whoever reads from them sees
+  /// to it that all is there.
+  bool are_of_any_size = false;
 };
 
 /// One shard of a dataset, open for reading by its index. Thread-safe but for its IndexReader.
@@ -98,6 +101,11 @@ void prove_value(Bytes value, const FieldPlace& place, const InputFile& file);
 
 /// The error for a sample that is larger than the memory for one. The hint is the caller's.
 [[nodiscard]] Error sample_over_limit(std::uint64_t bytes, std::uint64_t limit_bytes);
+
+/// The error for a ragged tensor that the index gives a shape which its field or its bytes have
+/// not.
+[[nodiscard]] Error wrong_shape(const Field& field, std::span<const std::uint64_t> shape,
+                                std::uint64_t bytes);
 
 /// The bytes a row of the index stands for, read from the shard: a Sample and the memory it points
 /// into.

@@ -15,10 +15,6 @@ constexpr std::uint64_t kRowsAtOnce = 16'384;
 constexpr std::string_view kRebuild = "'shale index' rebuilds the list from its shard";
 constexpr std::string_view kU64 = "<u8", kU32 = "<u4";
 
-std::uint64_t descr_bytes(std::string_view descr) {
-  return static_cast<std::uint64_t>(descr.back() - '0');
-}
-
 void encode_place(const FieldPlace& place, bool has_crc32c, ByteWriter& into) {
   into.write(place.offset);
   into.write(place.length);
@@ -185,27 +181,14 @@ IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
       has_crc32c_(layout.has_checksums),
       has_elements_(layout.has_elements) {
   if (!layout.rows.has_index()) return;
-  const auto add_place = [&](const std::string& name) {
-    columns_.emplace_back(name + ".offset", kU64);
-    columns_.emplace_back(name + ".length", kU64);
-    if (has_crc32c_) columns_.emplace_back(name + ".crc32c", kU32);
-  };
   if (has_keys_) {
     add_place("key");
     columns_.emplace_back("key_hash", kU64);
   }
   std::vector<std::size_t> first_columns;
   for (const Field& field : schema.fields) {
-    kinds_.push_back(field.kind);
     first_columns.push_back(columns_.size());
-    if (is_located(field.kind)) {
-      add_place(field.name);
-      if (field.kind == Kind::list) columns_.emplace_back(field.name + ".count", kU32);
-      if (field.kind == Kind::list && has_elements_)
-        columns_.emplace_back(field.name + ".first", kU64);
-    } else {
-      columns_.emplace_back(field.name, field.kind == Kind::integer ? "<i8" : "<f8");
-    }
+    add_field(field);
   }
   if (has_whole_records_) {
     columns_.emplace_back("record.offset", kU64);
@@ -214,9 +197,30 @@ IndexColumns::IndexColumns(const Schema& schema, const ShardLayout& layout)
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::size_t field = positions_.size();
     if (field < first_columns.size() && first_columns[field] == i) positions_.push_back(row_bytes_);
-    row_bytes_ += descr_bytes(columns_[i].second);
+    row_bytes_ += DType::packed({&columns_[i], 1}).item_bytes();
   }
   header_bytes_ = header(0).size();
+}
+
+void IndexColumns::add_place(const std::string& name) {
+  columns_.emplace_back(name + ".offset", kU64);
+  columns_.emplace_back(name + ".length", kU64);
+  if (has_crc32c_) columns_.emplace_back(name + ".crc32c", kU32);
+}
+
+void IndexColumns::add_field(const Field& field) {
+  const FieldColumns& added = fields_.emplace_back(
+      FieldColumns{field.kind, field.is_ragged() ? field.shape.size() : 0, field.is_optional});
+  if (is_located(field.kind)) {
+    add_place(field.name);
+  } else {
+    columns_.emplace_back(field.name, field.kind == Kind::integer ? "<i8" : "<f8");
+  }
+  if (field.kind == Kind::list) columns_.emplace_back(field.name + ".count", kU32);
+  if (field.kind == Kind::list && has_elements_) columns_.emplace_back(field.name + ".first", kU64);
+  if (added.ragged_axes > 0)
+    columns_.emplace_back(field.name + ".shape", fmt::format("({},){}", added.ragged_axes, kU64));
+  if (field.is_optional) columns_.emplace_back(field.name + ".present", "|b1");
 }
 
 std::vector<std::byte> IndexColumns::header(std::uint64_t rows) const {
@@ -228,21 +232,38 @@ void IndexColumns::encode(const IndexRow& row, ByteWriter& into) const {
     encode_place(row.key, has_crc32c_, into);
     into.write(row.key_hash);
   }
-  for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    const IndexCell& cell = row.cells[i];
-    if (kinds_[i] == Kind::integer) {
-      into.write(cell.integer);
-    } else if (kinds_[i] == Kind::real) {
-      into.write(cell.real);
-    } else {
-      encode_place(cell.place, has_crc32c_, into);
-      if (kinds_[i] == Kind::list) into.write(cell.place.count);
-      if (kinds_[i] == Kind::list && has_elements_) into.write(cell.place.first);
-    }
+  auto side = row.sides.begin();
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    encode_number_or_place(fields_[i], row.cells[i], into);
+    for (std::size_t axis = 0; axis < fields_[i].ragged_axes; ++axis) into.write(*side++);
+    if (fields_[i].is_optional) into.write(std::uint8_t{fields_[i].is_present(row.cells[i])});
   }
   if (has_whole_records_) {
     into.write(row.record_offset);
     into.write(row.record_length);
+  }
+}
+
+void IndexColumns::encode_number_or_place(const FieldColumns& field, const IndexCell& cell,
+                                          ByteWriter& into) const {
+  if (field.kind == Kind::integer) return into.write(cell.integer);
+  if (field.kind == Kind::real) return into.write(cell.real);
+  encode_place(cell.place, has_crc32c_, into);
+  if (field.kind != Kind::list) return;
+  into.write(cell.place.count);
+  if (has_elements_) into.write(cell.place.first);
+}
+
+void IndexColumns::read_number_or_place(const FieldColumns& field, ByteReader& from,
+                                        IndexCell& cell) const {
+  if (field.kind == Kind::integer) {
+    cell.integer = from.read_i64();
+  } else if (field.kind == Kind::real) {
+    cell.real = from.read_f64();
+  } else {
+    cell.place = decode_place(from, has_crc32c_);
+    if (field.kind == Kind::list) cell.place.count = from.read_u32();
+    if (field.kind == Kind::list && has_elements_) cell.place.first = from.read_u64();
   }
 }
 
@@ -253,17 +274,17 @@ IndexRow IndexColumns::decode(Bytes bytes) const {
     row.key = decode_place(from, has_crc32c_);
     row.key_hash = from.read_u64();
   }
-  row.cells.resize(kinds_.size());
-  for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    IndexCell& cell = row.cells[i];
-    if (kinds_[i] == Kind::integer) {
-      cell.integer = from.read_i64();
-    } else if (kinds_[i] == Kind::real) {
-      cell.real = from.read_f64();
-    } else {
-      cell.place = decode_place(from, has_crc32c_);
-      if (kinds_[i] == Kind::list) cell.place.count = from.read_u32();
-      if (kinds_[i] == Kind::list && has_elements_) cell.place.first = from.read_u64();
+  row.cells.resize(fields_.size());
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    read_number_or_place(fields_[i], from, row.cells[i]);
+    for (std::size_t axis = 0; axis < fields_[i].ragged_axes; ++axis)
+      row.sides.push_back(from.read_u64());
+    if (!fields_[i].is_optional) continue;
+    const bool is_present = from.read_u8() != 0;
+    row.cells[i].lacks_number = !is_present && !is_located(fields_[i].kind);
+    if (is_present != fields_[i].is_present(row.cells[i])) {
+      throw Error(Code::damaged, "an index row says that a value is {}, and that it lies {}",
+                  is_present ? "there" : "absent", is_present ? "nowhere" : "in the shard");
     }
   }
   if (has_whole_records_) {
@@ -377,7 +398,12 @@ void IndexReader::require_row(std::uint64_t row) const {
 IndexRow IndexReader::row(std::uint64_t row) {
   require_row(row);
   if (FixedRowReader* fixed = std::get_if<FixedRowReader>(&from_)) return fixed->row(row);
-  return std::get<IndexFile>(from_).columns.decode(row_bytes(row));
+  const auto& [file, columns, window] = std::get<IndexFile>(from_);
+  try {
+    return columns.decode(row_bytes(row));
+  } catch (Error& error) {
+    throw error.at(file->path(), columns.file_bytes(row));
+  }
 }
 
 FieldPlace IndexReader::place(std::uint64_t row, std::uint64_t position) {

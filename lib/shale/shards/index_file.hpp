@@ -29,7 +29,9 @@
 //   F.offset u64, F.length u64, F.crc32c u32                        each located field F
 //   F.count u32, F.first u64                                        behind those of a list: how many elements, and the
 //                                                                   row of the first one in the list of elements
+//   F.shape u64 (rank,)                                             behind those of a ragged tensor: all of its sides
 //   F i64 | f64                                                     each scalar field F
+//   F.present b1                                                    behind those of an optional field
 //   record.offset u64, record.length u64                            containers that keep a sample in one piece
 // The fields come in schema order. Without F.first in sets of shale 0.2.0, which have no list of elements; without the crc32c columns where the payload was never read.
 // clang-format on
@@ -143,7 +145,7 @@ class IndexColumns {
  public:
   IndexColumns(const Schema& schema, const ShardLayout& layout);
 
-  /// NumPy's names of the columns and of their types, in the order of the row.
+  /// NumPy's names of the columns and of their types, in the order of the row: "<u8", "(2,)<u8".
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& names_and_types() const {
     return columns_;
   }
@@ -179,7 +181,22 @@ class IndexColumns {
   [[nodiscard]] FieldPlace decode_place_at(Bytes row, std::uint64_t position) const;
 
  private:
-  std::vector<Kind> kinds_;
+  // Of a field, what its columns follow from.
+  struct FieldColumns {
+    Kind kind;
+    std::size_t ragged_axes;  // 0: its shape is in the schema
+    bool is_optional;
+    [[nodiscard]] bool is_present(const IndexCell& cell) const {
+      return is_located(kind) ? cell.place.offset != kMissing : !cell.lacks_number;
+    }
+  };
+  void add_field(const Field& field);
+  void add_place(const std::string& name);
+  void encode_number_or_place(const FieldColumns& field, const IndexCell& cell,
+                              ByteWriter& into) const;
+  void read_number_or_place(const FieldColumns& field, ByteReader& from, IndexCell& cell) const;
+
+  std::vector<FieldColumns> fields_;
   bool has_keys_, has_whole_records_, has_crc32c_, has_elements_;
   std::vector<std::pair<std::string, std::string>> columns_;
   std::vector<std::uint64_t> positions_;  // of fields

@@ -18,11 +18,12 @@ ShardCursor::ShardCursor(std::uint64_t the_number, std::shared_ptr<const ShardRe
 }
 
 OpenShards::OpenShards(const DatasetPaths& paths, const Manifest& manifest, const ShardList& shards,
-                       std::function<void(const ShardReader&)> prove)
+                       std::function<void(const ShardReader&)> prove, bool takes_any_size)
     : paths_(paths),
       manifest_(manifest),
       shards_(shards),
       prove_(std::move(prove)),
+      takes_any_size_(takes_any_size),
       is_proved_(shards.size()) {}
 
 ShardCursor& OpenShards::at(std::uint64_t number) {
@@ -30,8 +31,11 @@ ShardCursor& OpenShards::at(std::uint64_t number) {
                                   [&](const auto& shard) { return shard->number == number; });
   if (found != open_.end()) return **found;
   if (open_.size() == kMost) open_.pop_front();
+  ShardFiles files;
+  files.are_of_any_size = takes_any_size_;
   open_.push_back(std::make_unique<ShardCursor>(
-      number, std::make_shared<const ShardReader>(paths_, manifest_, shards_[number])));
+      number, std::make_shared<const ShardReader>(paths_, manifest_, shards_[number], true,
+                                                  std::move(files))));
   ShardCursor& opened = *open_.back();
   if (prove_ && !is_proved_[number]) prove_(*opened.reader);
   is_proved_[number] = true;

@@ -29,9 +29,9 @@ class OpenShards {
  public:
   static constexpr std::size_t kMost = 4;
   /// All outlive it. `prove` is called for each shard that is opened for the first time, and may
-  /// throw.
+  /// throw. `takes_any_size`: as ShardFiles::are_of_any_size.
   OpenShards(const DatasetPaths& paths, const Manifest& manifest, const ShardList& shards,
-             std::function<void(const ShardReader&)> prove = {});
+             std::function<void(const ShardReader&)> prove = {}, bool takes_any_size = false);
 
   /// Valid until kMost others have been asked for. Errors: same as ShardReader and ShardList; what
   /// `prove` throws.
@@ -42,6 +42,7 @@ class OpenShards {
   const Manifest& manifest_;
   const ShardList& shards_;
   std::function<void(const ShardReader&)> prove_;
+  const bool takes_any_size_;
   std::vector<bool> is_proved_;
   std::deque<std::unique_ptr<ShardCursor>> open_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -20,6 +21,14 @@ namespace {
 
 constexpr std::size_t kMostEntriesBesideSplits = 4096;
 
+// The unfinished dataset is that of a Writer.
+bool is_of_program(const std::string& directory) try {
+  const std::string kind = fmt::format("\tinput kind={}\t", kProgramKind);
+  return WorkFolder::run_left_in(directory).head.find(kind) != std::string::npos;
+} catch (const Error&) {
+  return false;  // its journal is damaged
+}
+
 std::optional<struct stat> facts_to_look_at(const std::string& path) try {
   return facts_behind(path);
 } catch (Error& error) {
@@ -37,21 +46,73 @@ bool holds_manifest(const std::string& directory) {
   return false;
 }
 
+// The first by name; empty: there is none.
+std::string first_part_in(const std::string& directory) {
+  std::string part;
+  visit_names(directory, [&](const std::string& name) {
+    if (part_of_name(name) && (part.empty() || name < part)) part = name;
+    return true;
+  });
+  return part;
+}
+
+// The folders in a directory that hold parts. It may be anybody's: who has thousands of entries has
+// no splits.
+std::vector<std::string> splits_of_parts_in(const std::string& directory) {
+  std::vector<std::string> names;
+  std::size_t left = kMostEntriesBesideSplits;
+  visit_names(directory, [&](const std::string& name) {
+    names.push_back(name);
+    return left-- > 0;
+  });
+  std::erase_if(names, [&](const std::string& name) {
+    const std::string path = join_path(directory, name);
+    const std::optional<struct stat> facts = facts_behind(path);
+    return !facts || !S_ISDIR(facts->st_mode) || first_part_in(path).empty();
+  });
+  std::ranges::sort(names);
+  return names;
+}
+
 }  // namespace
 
-StandingState::StandingState(const std::string& directory)
-    : directory_(directory),
-      paths_(directory),
-      stamp_(stamp_of(paths_.manifest).value_or(FileStamp{})) {}
+StandingState::Stamps::Stamps(const std::string& path, const DatasetPaths& paths)
+    : manifest(stamp_of(paths.manifest).value_or(FileStamp{})),
+      index(stamp_of(DatasetPaths::of_file(path, "").manifest).value_or(FileStamp{})),
+      file(stamp_of(path).value_or(FileStamp{})),
+      data(stamp_of(join_path(path, "data.mdb")).value_or(FileStamp{})) {}
+
+StandingState::StandingState(std::string path)
+    : path_(std::move(path)), paths_(path_), stamps_(path_, paths_) {}
 
 bool StandingState::is_replaced() const {
-  const DatasetPaths now(directory_);
-  return now.manifest != paths_.manifest || stamp_of(now.manifest).value_or(FileStamp{}) != stamp_;
+  const auto is_other = [](const FileStamp& now, const FileStamp& then) {
+    return now.inode != then.inode || now.device != then.device;
+  };
+  const DatasetPaths paths(path_);
+  const Stamps now(path_, paths);
+  return paths.manifest != paths_.manifest || now.manifest != stamps_.manifest ||
+         now.index != stamps_.index || is_other(now.file, stamps_.file) ||
+         is_other(now.data, stamps_.data);
+}
+
+Error StandingState::replaced() const {
+  if (stamps_.manifest != FileStamp{}) return replaced_dataset(paths_.manifest);
+  return Error(Code::mismatch, "the file was replaced after it was opened")
+      .at(path_)
+      .hint("open it again");
+}
+
+std::string public_manifest(const std::string& manifest) {
+  const std::string inner =
+      join_path(join_path(std::string(kWorkFolder), WorkFolder::kNewName), kManifestName);
+  if (!manifest.ends_with("/" + inner)) return manifest;
+  return join_path(manifest.substr(0, manifest.size() - inner.size() - 1), kManifestName);
 }
 
 Error replaced_dataset(const std::string& manifest) {
   return Error(Code::mismatch, "the dataset was replaced after it was opened")
-      .at(manifest)
+      .at(public_manifest(manifest))
       .hint("open it again");
 }
 
@@ -108,13 +169,32 @@ std::vector<std::string> splits_in(const std::string& directory) {
   return names;
 }
 
-std::string hint_of_splits(const std::string& directory) noexcept try {
+std::optional<Error> several_datasets(const std::string& directory) try {
+  if (look_at(directory) != Place::other_folder) return std::nullopt;
+  const std::string part = first_part_in(directory);
+  if (!part.empty()) {
+    return Error(Code::unsupported, "holds parts of a dataset, which are not merged yet")
+        .at(directory)
+        .hint(fmt::format("'shale merge {} OUTPUT' joins them; or name one of them: {}",
+                          printable(directory), printable(join_path(directory, part))));
+  }
   const std::vector<std::string> splits = splits_in(directory);
-  if (splits.empty()) return {};
-  return fmt::format("it holds a dataset per split ({}); name one, {}", fmt::join(splits, ", "),
-                     printable(join_path(directory, splits.front())));
-} catch (...) {
-  return {};
+  if (splits.empty()) {
+    const std::vector<std::string> of_parts = splits_of_parts_in(directory);
+    if (of_parts.empty()) return std::nullopt;
+    return Error(Code::unsupported,
+                 "holds a folder of parts for each split ({}), and one dataset is needed",
+                 printable(fmt::format("{}", fmt::join(of_parts, ", "))))
+        .at(directory)
+        .hint(fmt::format("'shale merge {} OUTPUT' joins those of one split",
+                          printable(join_path(directory, of_parts.front()))));
+  }
+  return Error(Code::unsupported, "holds a dataset per split ({}), and one dataset is needed",
+               printable(fmt::format("{}", fmt::join(splits, ", "))))
+      .at(directory)
+      .hint("name one of them: " + printable(join_path(directory, splits.front())));
+} catch (const Error&) {
+  return std::nullopt;
 }
 
 std::optional<Error> url_error(std::string_view path) {
@@ -146,7 +226,9 @@ std::optional<std::string> note_of_unfinished_run(const std::string& dataset) {
 Error unfinished(const std::string& path) {
   return Error(Code::mismatch, "is an unfinished dataset: it has no dataset.json yet")
       .at(path)
-      .hint("run the command that was writing it again");
+      .hint(is_of_program(path) ? "run the program that was writing it again; a Writer with "
+                                  "resume=True goes on with it"
+                                : "run the command that was writing it again");
 }
 
 }  // namespace shale

@@ -16,28 +16,41 @@ namespace shale {
 enum class Place { absent, empty_folder, dataset, unfinished, other_folder, other_file };
 [[nodiscard]] Place look_at(const std::string& path);
 
-/// Which dataset a directory holds, to notice that another one has taken its place.
+/// Which dataset, or file with samples, is at a path, to notice that another one has taken its
+/// place. A file that is written to is not replaced, but its index is.
 class StandingState {
  public:
-  explicit StandingState(const std::string& directory);
+  explicit StandingState(std::string path);
+  /// Of a directory.
   [[nodiscard]] const DatasetPaths& paths() const { return paths_; }
   [[nodiscard]] bool is_replaced() const;
+  /// The error of whoever reads on. To be thrown.
+  [[nodiscard]] Error replaced() const;
 
  private:
-  std::string directory_;
+  struct Stamps {
+    FileStamp manifest, index, file, data;
+    explicit Stamps(const std::string& path, const DatasetPaths& paths);
+  };
+
+  std::string path_;
   DatasetPaths paths_;
-  FileStamp stamp_;
+  Stamps stamps_;
 };
+
+/// The manifest of a dataset where users find it: not in the work folder, where it may stand while
+/// it takes the place of another one.
+[[nodiscard]] std::string public_manifest(const std::string& manifest);
 
 /// The error of a dataset that is not the one that was opened.
 [[nodiscard]] Error replaced_dataset(const std::string& manifest);
 
 /// What `open` returns, which gets the place of the files of the dataset in a directory; called
-/// again if it throws because that set was replaced.
+/// again if it throws because that set, or the file at `path`, was replaced.
 template <class Open>
-auto open_standing(const std::string& directory, const Open& open) {
+auto open_standing(const std::string& path, const Open& open) {
   while (true) {
-    const StandingState state(directory);
+    const StandingState state(path);
     try {
       return open(state.paths());
     } catch (const Error&) {
@@ -52,9 +65,9 @@ auto open_standing(const std::string& directory, const Open& open) {
 /// The names of the splits in a directory that holds a dataset, finished or not, of at least one:
 /// train first. Empty for a dataset, and for any other path. Errors: same as look_at.
 [[nodiscard]] std::vector<std::string> splits_in(const std::string& directory);
-/// What to do where one dataset is wanted, and the path may be a directory of splits; empty: it is
-/// not one. Never throws.
-[[nodiscard]] std::string hint_of_splits(const std::string& directory) noexcept;
+/// The error for a directory of splits, or of parts, where one dataset is needed; nullopt: it is
+/// not one, or it cannot be looked at.
+[[nodiscard]] std::optional<Error> several_datasets(const std::string& directory);
 
 /// The error for a URL such as s3://bucket/set: nothing is read or written there yet. Nullopt for
 /// any other path, "./s3://x" among them.

@@ -290,6 +290,10 @@ SetPlace SetPlace::of_file(const std::string& manifest_path, const std::string& 
           .indexed_file = name};
 }
 
+SetPlace SetPlace::beside_file(const std::string& path) {
+  return of_file(DatasetPaths::of_file(path, "").manifest, fs::path(path).filename().string());
+}
+
 void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>& suffixes) {
   TakenNames taken(place);
   if (!place.indexed_file.empty()) {

@@ -24,6 +24,8 @@ struct SetPlace {
   [[nodiscard]] static SetPlace of_dataset(const std::string& directory);
   /// `manifest_path`: of FILE.dataset.json.
   [[nodiscard]] static SetPlace of_file(const std::string& manifest_path, const std::string& name);
+  /// Of the index beside a file.
+  [[nodiscard]] static SetPlace beside_file(const std::string& path);
 };
 
 /// The error for a file that has a needed name and does not belong to shale.

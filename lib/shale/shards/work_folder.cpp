@@ -136,11 +136,38 @@ bool is_left(const std::string& path) {
   return state == WorkFolderState::ours || state == WorkFolderState::blank;
 }
 
+// The folders that are missing of a path, the lowest first. Errors: Code::exists for a link to what
+// is missing: no folder can have its name.
+std::vector<std::string> missing_directories(const std::string& path) {
+  std::vector<std::string> missing;
+  for (fs::path at(path); !at.empty() && !facts_behind(at.string()); at = at.parent_path()) {
+    if (stands(at.string())) {
+      throw Error(Code::exists, "is a link that leads nowhere")
+          .at(at.string())
+          .hint("remove the link, or choose another output");
+    }
+    missing.push_back(at.string());
+  }
+  return missing;
+}
+
+// 0: names can be made in this folder.
+int fault_of_writing(const std::string& folder) {
+  const std::string inside = join_path(folder.empty() ? "." : folder, ".");
+  const auto ask = [&] { return ::faccessat(AT_FDCWD, inside.c_str(), W_OK | X_OK, AT_EACCESS); };
+  return retried(inside, ask) == 0 ? 0 : errno;
+}
+
+void refuse_names_in(const std::string& folder, const std::string& target) {
+  const int fault = fault_of_writing(folder);
+  if (fault == ENOENT) throw no_folder_for(target, folder);
+  if (fault != 0) throw Error(Code::io, "cannot be written").at(target).because_errno(fault);
+}
+
 // With the folders above it that are missing, durably. Returns those that it made.
 std::vector<std::string> make_directories(const std::string& path) {
-  std::vector<std::string> missing, made;
-  for (fs::path at(path); !at.empty() && !facts_behind(at.string()); at = at.parent_path())
-    missing.push_back(at.string());
+  const std::vector<std::string> missing = missing_directories(path);
+  std::vector<std::string> made;
   for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
     if (!make_directory(*at)) continue;
     made.push_back(*at);
@@ -176,6 +203,18 @@ WorkFolder::WorkFolder(const BesideFile& file, const std::function<void()>& wait
     : WorkFolder(fs::path(file.path).parent_path().string(),
                  fs::path(path_beside(file.path)).filename().string(), file.path) {
   take(wait);
+}
+
+void WorkFolder::refuse_unwritable(const std::string& directory) {
+  const std::vector<std::string> missing = missing_directories(directory);
+  if (missing.empty()) return refuse_names_in(directory, directory);
+  const std::string& first = missing.back();
+  if (const int fault = fault_of_writing(fs::path(first).parent_path().string()))
+    throw cannot_make_directory(first, fault);
+}
+
+void WorkFolder::refuse_unwritable(const BesideFile& file) {
+  refuse_names_in(fs::path(file.path).parent_path().string(), file.path);
 }
 
 std::string WorkFolder::path_beside(const std::string& file) {
@@ -274,13 +313,18 @@ WorkFolder::Lock WorkFolder::try_lock() {
     ::close(std::exchange(lock_, -1));
     return Lock::busy;
   }
-  struct stat held {
-  }, named{};
-  const bool has_name = ::fstat(lock_, &held) == 0 && ::lstat(lock_path.c_str(), &named) == 0 &&
-                        held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-  if (has_name) return Lock::taken;
+  if (is_still_ours()) return Lock::taken;
   ::close(std::exchange(lock_, -1));
   return Lock::lost;
+}
+
+// Whoever removes the folder of a run may find another run's in its place.
+bool WorkFolder::is_still_ours() const noexcept {
+  struct stat held {
+  }, named{};
+  return ::fstat(lock_, &held) == 0 &&
+         ::lstat((path_ + "/").append(kLockName).c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
 void WorkFolder::mark() {
@@ -398,6 +442,7 @@ void WorkFolder::drop_journal() const {
 }
 
 void WorkFolder::drop_unfinished_files() noexcept {
+  if (!is_still_ours()) return;
   for (const std::string& name : names_in(new_path_)) {
     const std::optional<std::uint64_t> shard = shard_of_file(name);
     const bool is_whole =
@@ -415,6 +460,7 @@ void WorkFolder::remove_inner() noexcept try {
 
 void WorkFolder::remove() noexcept {
   journal_ = {};
+  if (!is_still_ours()) return release();
   remove_inner();
   for (const std::string& name : names_in(new_path_)) (void)remove_file(join_path(new_path_, name));
   ::rmdir(new_path_.c_str());

@@ -45,6 +45,10 @@ class WorkFolder {
   [[nodiscard]] static std::unique_ptr<WorkFolder> inside(const WorkFolder& run);
   /// For `inside` alone, which can name the type of the first argument.
   WorkFolder(Inside, const WorkFolder& run);
+  /// Refuses what the constructors would refuse, as far as that shows without writing: a folder
+  /// that may not be written to, one that cannot be made. Errors: same as theirs.
+  static void refuse_unwritable(const std::string& directory);
+  static void refuse_unwritable(const BesideFile& file);
   /// Where the folder of a file is.
   [[nodiscard]] static std::string path_beside(const std::string& file);
   /// The journal that a run left in the folder of a dataset, whether another one works there or
@@ -124,7 +128,8 @@ class WorkFolder {
   /// Removes all but the whole shards and the lists from new/, to free its space; the journal
   /// stays. Never throws.
   void drop_unfinished_files() noexcept;
-  /// Removes the folder. What cannot go stays, and is in nobody's way: the output is not in it.
+  /// Removes the folder, if it is still the one that this made or took. What cannot go stays, and
+  /// is in nobody's way: the output is not in it.
   void remove() noexcept;
   /// Leaves no trace of a run: removes the folder, and the directories that were made for it.
   void abandon() noexcept;
@@ -134,6 +139,7 @@ class WorkFolder {
   void take(const std::function<void()>& wait);
   /// `lost`: it was removed between the open and the lock.
   enum class Lock { taken, busy, lost };
+  [[nodiscard]] bool is_still_ours() const noexcept;
   [[nodiscard]] Lock try_lock();
   void mark();
   void sync_tail(const JournalSummary& previous);

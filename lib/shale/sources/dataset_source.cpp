@@ -1,6 +1,8 @@
 #include "shale/sources/dataset_source.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -8,20 +10,25 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
-#include "shale/base/nearest_word.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
+#include "shale/io/file_stamp.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/key_check.hpp"
 #include "shale/shards/open_shards.hpp"
+#include "shale/shards/place.hpp"
+#include "shale/sources/damaged_blocks.hpp"
 
 namespace shale {
 namespace {
@@ -31,7 +38,7 @@ class DatasetSource final : public OrderableSource {
   DatasetSource(OpenedDataset dataset, const DatasetSelection& selection)
       : dataset_(std::move(dataset)),
         stop_if_asked_(selection.stop_if_asked),
-        names_fields_(!selection.fields.empty()) {
+        on_damage_(selection.on_damage) {
     for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number) {
       first_row_.push_back(rows_);
       rows_ += dataset_.shards.samples(number);
@@ -39,8 +46,8 @@ class DatasetSource final : public OrderableSource {
     samples_ = rows_;
     select(selection.fields);
     describe_manifest(selection);
-    describe_samples();
-    prove_other_files(dataset_.paths, manifest_);
+    describe_samples(selection.fields);
+    leaves_out_damage() ? describe_damage() : prove_lists();
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
@@ -50,14 +57,12 @@ class DatasetSource final : public OrderableSource {
     const std::uint64_t place = order_ ? order_->at(position_) : position_;
     const std::uint64_t row = chosen_ ? chosen_->at(place) : place;
     const std::uint64_t number = shard_of(row);
-    ShardCursor& shard = open_.at(number);
     const std::uint64_t shard_row = row - first_row_[number];
-    if (info_.row_bytes) {
-      const std::uint64_t left = dataset_.shards.samples(number) - shard_row;
-      return run(shard, shard_row, std::min(most_rows, left), row);
-    }
-    ++position_;
-    return pending(shard, shard.index->row(shard_row), row);
+    const bool is_run = info_.row_bytes && !order_ && !chosen_;
+    const std::uint64_t left = dataset_.shards.samples(number) - shard_row;
+    PendingSample sample = read(number, shard_row, is_run ? std::min(most_rows, left) : 1, row);
+    position_ += sample.rows;
+    return sample;
   }
 
   void skip(std::uint64_t samples) override {
@@ -106,6 +111,130 @@ class DatasetSource final : public OrderableSource {
   }
 
  private:
+  [[nodiscard]] bool leaves_out_damage() const { return on_damage_ == OnDamage::leave_out; }
+
+  void prove_lists() try {
+    prove_other_files(dataset_.paths, manifest_);
+  } catch (const Error& error) {
+    refuse_replacement();
+    throw with_way_out(error, on_damage_);
+  }
+
+  // Once for many damages.
+  void refuse_replacement() {
+    const std::optional<FileStamp> now = stamp_of(dataset_.paths.manifest);
+    if (now && now == unreplaced_) return;
+    refuse_replaced(dataset_);
+    unreplaced_ = now;
+  }
+
+  // What can be said before anything is read of the samples.
+  void describe_damage() {
+    const auto lose = [this](std::string_view list, std::uint64_t& entries) {
+      for (const ManifestFile& file : manifest_.files) {
+        if (!is_list_name(file.name, list) || lost_lists_.contains(list)) continue;
+        try {
+          prove_list(dataset_.paths, file);
+        } catch (const Error& error) {
+          if (error.code() != Code::damaged) throw;
+          refuse_replacement();
+          info_.notes.push_back(fmt::format("what {} of the input lists is not taken over: {}",
+                                            list, damage_text(error)));
+          lost_lists_.emplace(list);
+          entries = 0;
+        }
+      }
+    };
+    lose(kSkippedName, info_.skipped);
+    lose(kIgnoredName, info_.ignored);
+    std::uint64_t cut = 0;
+    for (const ManifestShard& shard : dataset_.shards) {
+      stop_if_asked_();
+      cut += std::ranges::all_of(shard.files,
+                                 [&](const ManifestFile& file) {
+                                   std::error_code error;
+                                   return std::filesystem::file_size(
+                                              join_path(dataset_.paths.shards, file.name), error) >=
+                                              file.bytes &&
+                                          !error;
+                                 })
+                 ? 0
+                 : 1;
+    }
+    if (cut == 0) return;
+    info_.notes.push_back(fmt::format(
+        "files of {} of {} of the input are missing or truncated: samples that lie there are left "
+        "out",
+        cut, format_counted(dataset_.shards.size(), "shard", "shards")));
+  }
+
+  // Null: it cannot be read at all, and lost_ says why.
+  ShardCursor* open_shard(std::uint64_t number) {
+    if (lost_.contains(number)) return nullptr;
+    try {
+      return &open_.at(number);
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged) throw;
+      refuse_replacement();
+      if (can_be_made_again(error, number))
+        throw Error(error.code(), "{}", error.message())
+            .at(error.file(), error.offset())
+            .because(error.cause())
+            .hint("run 'shale index' on the dataset to build what is missing again");
+      if (!leaves_out_damage()) throw with_way_out(error, on_damage_);
+      lost_.emplace(number, damage_text(error));
+      return nullptr;
+    }
+  }
+
+  // What says where samples lie, if the samples are whole.
+  [[nodiscard]] bool can_be_made_again(const Error& error, std::uint64_t number) const {
+    const auto is_at_end = [&](std::string_view suffix) { return error.file().ends_with(suffix); };
+    if (on_damage_ == OnDamage::stop || std::ranges::none_of(kListSuffixes, is_at_end))
+      return false;
+    if (!leaves_out_damage()) return true;
+    try {
+      for (const ManifestFile& file : dataset_.shards[number].files) {
+        stop_if_asked_();
+        const InputFile data(join_path(dataset_.paths.shards, file.name));
+        if (data.size() != file.bytes) return false;
+        prove_file(data, file, [this](auto) { stop_if_asked_(); });
+      }
+      return true;
+    } catch (const Error& damage) {
+      if (damage.code() != Code::damaged && damage.code() != Code::not_found) throw;
+      return false;
+    }
+  }
+
+  PendingSample read(std::uint64_t number, std::uint64_t shard_row, std::uint64_t rows,
+                     std::uint64_t row) {
+    ShardCursor* const shard = open_shard(number);
+    if (shard == nullptr) return damaged(number, row, lost_.at(number));
+    try {
+      return info_.row_bytes ? run(*shard, shard_row, rows, row)
+                             : pending(*shard, shard->index->row(shard_row), row);
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged) throw;
+      refuse_replacement();
+      if (!leaves_out_damage()) throw with_way_out(error, on_damage_);
+      return damaged(number, row, damage_text(error));
+    }
+  }
+
+  // Its key is not known, or not to be believed.
+  [[nodiscard]] PendingSample damaged(std::uint64_t shard, std::uint64_t row,
+                                      std::string damage) const {
+    PendingSample sample;
+    sample.key = info_.row_bytes ? std::to_string(row)
+                                 : fmt::format("{} row {}", dataset_.shards[shard].name,
+                                               row - first_row_[shard]);
+    sample.first_number = row;
+    sample.cells.resize(fields_.size());
+    sample.damage = std::move(damage);
+    return sample;
+  }
+
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const {
     const auto after = std::upper_bound(first_row_.begin(), first_row_.end(), row);
     return static_cast<std::uint64_t>(after - first_row_.begin()) - 1;
@@ -113,11 +242,14 @@ class DatasetSource final : public OrderableSource {
 
   // What the chosen samples have in bytes: their fields, as their indexes say.
   [[nodiscard]] std::uint64_t bytes_of_chosen() {
+    if (info_.row_bytes) return samples_ * *info_.row_bytes;
     std::uint64_t bytes = 0;
     for (std::uint64_t i = 0; i < samples_; ++i) {
       stop_if_asked_();
       const std::uint64_t row = chosen_->at(i), number = shard_of(row);
-      const IndexRow places = open_.at(number).index->row(row - first_row_[number]);
+      ShardCursor* const shard = open_shard(number);
+      if (shard == nullptr) continue;
+      const IndexRow places = shard->index->row(row - first_row_[number]);
       for (const std::size_t field : fields_) {
         const bool is_there = is_located(manifest_.schema.fields[field].kind) &&
                               places.cells[field].place.offset != kMissing;
@@ -132,35 +264,17 @@ class DatasetSource final : public OrderableSource {
     const auto take = [&](std::uint64_t row, const std::vector<std::string>& fields) {
       if (row > 1) sink(fields);
     };
+    if (lost_lists_.contains(name)) return;
     for (const ManifestFile& file : manifest_.files) {
       if (is_list_name(file.name, name)) read_csv(join_path(dataset_.paths.lists, file.name), take);
     }
   }
 
-  void select(const std::vector<std::string>& names) {
+  void select(const FieldChoice& choice) {
     const std::vector<Field>& all = manifest_.schema.fields;
-    if (names.empty()) {
-      for (std::size_t i = 0; i < all.size(); ++i) fields_.push_back(i);
-    }
-    for (const std::string& name : names) {
-      const std::optional<std::size_t> field = manifest_.schema.find(name);
-      const bool is_twice =
-          field && std::find(fields_.begin(), fields_.end(), *field) != fields_.end();
-      if (!field || is_twice) {
-        std::string there;
-        std::vector<std::string> words;
-        for (const Field& one : all) {
-          there += (there.empty() ? "" : ", ") + printable(one.name);
-          words.push_back(one.name);
-        }
-        throw Error(Code::usage, "--fields names '{}', which is {}", printable(name),
-                    is_twice ? "named twice" : "not a field of the dataset")
-            .hint(did_you_mean(name, words))
-            .hint("its fields are " + there);
-      }
-      fields_.push_back(*field);
-    }
+    fields_ = taken_fields(choice, manifest_.schema, manifest_.left_out);
     for (const std::size_t field : fields_) info_.schema.fields.push_back(all[field]);
+    info_.leaves_bytes = fields_.size() < all.size();
     // A file without keys says so in its index only: whether it has one changes nothing.
     info_.schema.has_keys = manifest_.layout.has_keys && manifest_.schema.has_keys;
   }
@@ -181,27 +295,30 @@ class DatasetSource final : public OrderableSource {
       info_.manifest.file.reset();
       info_.notes = dataset_.notes;
     }
-    if (!selection.fields.empty()) {
+    if (!selection.fields.takes_all()) {
       std::string facts = info_.manifest.fingerprint.hex();
-      for (const std::string& field : selection.fields) facts += "\n" + field;
+      for (const Field& field : info_.schema.fields) facts += "\n" + field.name;
       info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
     }
-    if (selection.fields.empty() && manifest_.layout.has_checksums) info_.digest = manifest_.digest;
+    if (selection.fields.takes_all() && manifest_.layout.has_checksums)
+      info_.digest = manifest_.digest;
+    if (info_.digest && !dataset_.key_prefixes.empty()) info_.digest->keys = {};  // of other keys
+    info_.on_damage = on_damage_;
     // Of a set since it was written; those of one file were compared when it was opened.
     info_.keys_are_unique = true;
   }
 
-  void describe_samples() {
+  void describe_samples(const FieldChoice& choice) {
     info_.ignored = manifest_.ignored;
     info_.skipped = manifest_.skipped;
-    // Whoever names the fields has decided what to leave out.
-    if (!names_fields_) info_.left_out = manifest_.left_out;
+    info_.left_out = without_dropped(choice, manifest_.left_out);
     for (const auto& [option, value] : manifest_.options) {
       if (option == "hidden") info_.hidden = value;
       if (option == kSuffixesOption) info_.suffixes = value;
       if (option == kPairsOption) info_.pairs = value;
       if (option == kMetadataOption) info_.metadata = value;
       if (option == kFoldersOption) info_.folders = value;
+      if (option == kFieldsOption) info_.fields = taken_names(value);
     }
     info_.classes = manifest_.classes;
     const std::vector<std::size_t> images = image_fields_of(manifest_);
@@ -215,8 +332,26 @@ class DatasetSource final : public OrderableSource {
       *info_.row_bytes += fixed_bytes_of(field).value();
   }
 
+  // Of those that the dataset has, the ones that are taken.
+  [[nodiscard]] std::string taken_names(const std::string& option) const {
+    std::vector<FieldName> taken;
+    const std::vector<FieldName> all = field_names_of(option);
+    for (const Field& field : info_.schema.fields) {
+      const auto name = std::ranges::find(all, field.name, &FieldName::name);
+      taken.push_back(name == all.end() ? FieldName{field.name, field.name} : *name);
+    }
+    return field_names_text(taken);
+  }
+
   PendingSample run(ShardCursor& shard, std::uint64_t shard_row, std::uint64_t rows,
                     std::uint64_t number) {
+    if (const auto blocks = damaged_blocks_.find(shard.reader->shard().name);
+        blocks != damaged_blocks_.end()) {
+      rows = blocks->second.whole_rows(*shard.reader, fields_, shard_row, rows);
+      if (rows == 0)
+        return damaged(shard.number, number,
+                       blocks->second.text(*shard.reader, fields_, shard_row));
+    }
     PendingSample run;
     run.rows = rows;
     run.first_number = number;
@@ -229,7 +364,6 @@ class DatasetSource final : public OrderableSource {
       run.descriptors.push_back(column.file->descriptor());
       run.bytes += place.length;
     }
-    position_ += rows;
     return run;
   }
 
@@ -238,6 +372,8 @@ class DatasetSource final : public OrderableSource {
     sample.has_crc32c = manifest_.layout.has_checksums;
     sample.keeps_open = shard.reader;
     sample.key = row.key.offset == kMissing ? std::to_string(number) : key_of(shard, row.key);
+    if (!dataset_.key_prefixes.empty()) sample.key.insert(0, dataset_.key_prefixes[shard.number]);
+    take_sides(shard, row, sample);
     for (const std::size_t i : fields_) {
       const InputFile& file = shard.reader->file_of_field(i);
       sample.descriptors.push_back(file.descriptor());
@@ -249,11 +385,12 @@ class DatasetSource final : public OrderableSource {
         const std::vector<FieldPlace> elements = shard.reader->elements_of(place);
         sample.elements.insert(sample.elements.end(), elements.begin(), elements.end());
       }
+      if (place.offset == kMissing && field.is_optional) continue;
       if (place.offset == kMissing) {
-        throw Error(
-            Code::schema,
-            "field '{}' is absent in this sample, but a dataset has all fields in all samples",
-            printable(field.name))
+        const bool is_damage = !shard.reader->may_lack_values();
+        throw Error(is_damage ? Code::damaged : Code::schema,
+                    "field '{}' is absent in this sample, and not optional", printable(field.name))
+            .at(is_damage ? shard.reader->index_path() : file.path())
             .for_sample(sample.key, number);
       }
       if (place.length > file.size() || place.offset > file.size() - place.length) {
@@ -267,22 +404,54 @@ class DatasetSource final : public OrderableSource {
     return sample;
   }
 
+  // Of the chosen fields, in their order. They must be those of the schema, and of the bytes.
+  void take_sides(const ShardCursor& shard, const IndexRow& row, PendingSample& sample) const {
+    if (row.sides.empty()) return;
+    ShapeWalk walk(row.sides);
+    std::vector<std::span<const std::uint64_t>> shapes;
+    shapes.reserve(manifest_.schema.fields.size());
+    for (const Field& field : manifest_.schema.fields) shapes.push_back(walk.next(field));
+    for (const std::size_t i : fields_) {
+      const Field& field = manifest_.schema.fields[i];
+      const FieldPlace& place = row.cells[i].place;
+      if (!field.is_ragged()) continue;
+      if (place.offset != kMissing && !field.takes_tensor(shapes[i], place.length)) {
+        throw wrong_shape(field, shapes[i], place.length)
+            .at(shard.reader->index_path())
+            .for_sample(sample.key);
+      }
+      sample.sides.insert(sample.sides.end(), shapes[i].begin(), shapes[i].end());
+    }
+  }
+
   [[nodiscard]] std::string key_of(ShardCursor& shard, const FieldPlace& place) const {
     const Bytes key = shard.keys->view(place.offset, place.length);
     if (shard.reader->has_checksums()) prove_value(key, place, shard.reader->file_of_key());
     return std::string(as_text(key));
   }
 
-  void prove(const ShardReader& shard) const {
+  void prove(const ShardReader& shard) {
     shard.prove_index([this](auto) { stop_if_asked_(); });
+    if (leaves_out_damage()) return find_damage(shard);
     prove_block_list(dataset_.paths, shard.shard());
     const bool lacks_proof = info_.row_bytes && !info_.digest;
     if (lacks_proof) prove_files_of(shard, manifest_.layout, fields_, stop_if_asked_);
   }
 
+  // Values that are located by an index have checksums there.
+  void find_damage(const ShardReader& shard) {
+    if (!info_.row_bytes) return;
+    DamagedBlocks blocks(dataset_.paths, shard, manifest_.layout, fields_, stop_if_asked_);
+    if (!blocks.are_none()) damaged_blocks_.emplace(shard.shard().name, std::move(blocks));
+  }
+
   OpenedDataset dataset_;
   std::function<void()> stop_if_asked_;
-  const bool names_fields_;
+  const OnDamage on_damage_;
+  std::map<std::uint64_t, std::string> lost_;            // shards that cannot be read, and why
+  std::map<std::string, DamagedBlocks> damaged_blocks_;  // by shard, of fixed rows
+  std::set<std::string, std::less<>> lost_lists_;
+  std::optional<FileStamp> unreplaced_;  // its manifest, when it was last looked at
   const Manifest& manifest_ = dataset_.manifest;
   std::vector<std::uint64_t> first_row_;
   std::vector<std::size_t> fields_;                      // of the manifest's schema
@@ -291,11 +460,10 @@ class DatasetSource final : public OrderableSource {
   std::optional<Permutation> order_;
   SourceInfo info_;
   OpenShards open_{dataset_.paths, manifest_, dataset_.shards,
-                   [this](const ShardReader& shard) { prove(shard); }};
+                   [this](const ShardReader& shard) { prove(shard); }, leaves_out_damage()};
 };
 
-constexpr std::uint64_t kRowsThatShowOrder = 128;
-constexpr std::uint64_t kSortBytes = 4 << 20, kRowsBetweenStops = 4096;
+constexpr std::uint64_t kRowsThatShowOrder = 128, kSortBytes = 4 << 20, kRowsBetweenStops = 4096;
 
 struct HashOfRow {
   std::uint64_t hash = 0, row = 0;  // of a key
@@ -310,6 +478,38 @@ std::string key_at(const ShardReader& shard, IndexReader& index, std::uint64_t r
   return key;
 }
 
+// The names of the files, without their folders if those are not needed to tell them apart.
+std::vector<std::string> prefixes_of(const ShardList& shards) {
+  std::vector<std::string> whole, last;
+  for (const ManifestShard& shard : shards) {
+    whole.push_back(shard.name + "/");
+    last.push_back(whole.back().substr(shard.name.rfind('/') + 1));
+  }
+  return std::set<std::string>(last.begin(), last.end()).size() == last.size() ? last : whole;
+}
+
+// Whether its place still holds the set that was opened.
+bool is_same_set(const OpenedDataset& dataset) try {
+  const std::string manifest = public_manifest(dataset.paths.manifest);
+  const ShardList now = open_shard_list(DatasetPaths(manifest.substr(0, manifest.rfind('/'))));
+  const auto first_hash = [](const ShardList& shards) { return shards[0].files.front().hash; };
+  return now.manifest().digest == dataset.manifest.digest &&
+         now.manifest().format == dataset.manifest.format && now.size() == dataset.shards.size() &&
+         (now.size() == 0 || first_hash(now) == first_hash(dataset.shards));
+} catch (const Error&) {
+  return false;
+}
+
+// The same of one file, as far as that is known.
+bool is_same_file(const OpenedDataset& dataset) try {
+  const std::optional<ManifestShard> only = dataset.shards.only();
+  if (!only || !dataset.manifest.source.file) return true;
+  const InputFile file(join_path(dataset.paths.shards, only->files.front().name));
+  return !change_since_index(file, dataset.manifest, only);
+} catch (const Error&) {
+  return true;
+}
+
 }  // namespace
 
 void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
@@ -319,6 +519,14 @@ void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
   for (const std::size_t field : fields) files.insert(layout.part_file[layout.field_part[field]]);
   for (const std::uint32_t file : files)
     prove_file(shard.files()[file], shard.shard().files[file], [&](auto) { stop_if_asked(); });
+}
+
+void refuse_replaced(const OpenedDataset& dataset) {
+  const bool is_file = dataset.manifest.layout.is_of_one_file();
+  if (is_file ? is_same_file(dataset) : is_same_set(dataset)) return;
+  throw Error(Code::mismatch, "the input was replaced or removed while it was read")
+      .at(is_file ? dataset.shards[0].files.front().name : public_manifest(dataset.paths.manifest))
+      .hint("run the command again when nothing writes there any more");
 }
 
 std::unique_ptr<OrderableSource> make_dataset_source(OpenedDataset dataset,
@@ -344,24 +552,39 @@ std::string note_on_order(const OpenedDataset& dataset) {
          "2); rows sorted by key, as indices= of shale.Dataset, are";
 }
 
-void refuse_equal_keys(const OpenedDataset& dataset, const std::string& scratch_folder,
-                       const std::function<void()>& stop_if_asked) {
-  for (const ManifestShard& entry : dataset.shards) {
-    const ShardReader shard(dataset.paths, dataset.manifest, entry);
-    IndexReader index = shard.open_index();
-    SortedTable<HashOfRow> hashes(scratch_folder, kSortBytes);
+void settle_keys(OpenedDataset& dataset, const std::string& scratch_folder,
+                 const std::function<void()>& stop_if_asked) {
+  OpenShards open(dataset.paths, dataset.manifest, dataset.shards);
+  const auto key_of_row = [&](std::uint64_t row, std::uint64_t number) {
+    ShardCursor& shard = open.at(number);
+    return key_at(*shard.reader, *shard.index, row - dataset.shards.first_row(number));
+  };
+  SortedTable<HashOfRow> hashes(scratch_folder, kSortBytes);
+  for (std::uint64_t number = 0; number < dataset.shards.size(); ++number) {
+    IndexReader& index = *open.at(number).index;
     for (std::uint64_t row = 0; row < index.rows(); ++row) {
       if (row % kRowsBetweenStops == 0) stop_if_asked();
       // In the order of its bytes in the index: of several keys the same one is named everywhere.
-      hashes.add({read_big_endian(as_text(bytes_of(index.row(row).key_hash))), row});
+      hashes.add({read_big_endian(as_text(bytes_of(index.row(row).key_hash))),
+                  dataset.shards.first_row(number) + row});
     }
-    hashes.finish();
-    hashes.for_each_repeated(&HashOfRow::hash, [&](const HashOfRow& one, const HashOfRow& other) {
-      stop_if_asked();
-      const std::string key = key_at(shard, index, other.row);
-      if (key == key_at(shard, index, one.row)) throw key_is_not_unique(key);
-    });
   }
+  hashes.finish();
+  bool is_several = false;
+  hashes.for_each_repeated(&HashOfRow::hash, [&](const HashOfRow& one, const HashOfRow& other) {
+    stop_if_asked();
+    const std::uint64_t first = dataset.shards.holding(one.row),
+                        second = dataset.shards.holding(other.row);
+    if (first != second && is_several) return;
+    const std::string key = key_of_row(other.row, second);
+    if (key != key_of_row(one.row, first)) return;
+    if (first == second) throw key_is_not_unique(key);
+    is_several = true;
+  });
+  if (!is_several) return;
+  dataset.key_prefixes = prefixes_of(dataset.shards);
+  dataset.notes.push_back(
+      "the same keys are in several of the files: each gets the name of its file in front");
 }
 
 }  // namespace shale

@@ -10,20 +10,24 @@
 #include "shale/archives/tar_stream.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/datasets/file_list.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/format/format.hpp"
+#include "shale/image/probe.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/array_source.hpp"
 #include "shale/sources/dataset_source.hpp"
+#include "shale/sources/joined_source.hpp"
+#include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
 
 namespace shale {
@@ -38,18 +42,25 @@ constexpr InputOption kInputOptions[] = {
     {"--group", [](const InputRequest& r) { return r.files.groups_frames; }},
     {"--ext", [](const InputRequest& r) { return !r.files.suffixes.empty(); }},
     {"--pairs", [](const InputRequest& r) { return r.files.pairs.is_given; }},
-    {"--fields", [](const InputRequest& r) { return !r.fields.empty(); }},
     {"--select", [](const InputRequest& r) { return !r.order.choice.select_file.empty(); }},
     {"--exclude", [](const InputRequest& r) { return !r.order.choice.exclude_file.empty(); }},
     {"--shuffle", [](const InputRequest& r) { return r.order.is_shuffled; }},
     {"--part", [](const InputRequest& r) { return r.order.part.has_value(); }},
     {"--index-dir", [](const InputRequest& r) { return !r.container.index_folder.empty(); }},
-    {"--parse", [](const InputRequest& r) { return r.container.dialect.has_value(); }},
+    {"--parse", [](const InputRequest& r) { return r.container.parsing.dialect.has_value(); }},
     {"--classes", [](const InputRequest& r) { return !r.order.choice.classes.empty(); }},
+    {"--database", [](const InputRequest& r) { return !r.container.parsing.database.empty(); }},
+    {"--on", [](const InputRequest& r) { return r.join.on != JoinOn::unset; }},
+    {"--partners", [](const InputRequest& r) { return r.join.partners != Partners::unset; }},
 };
 
 constexpr std::uint32_t kTakesOrder =
     kTakesSelect | kTakesExclude | kTakesClasses | kTakesShuffle | kTakesPart;
+constexpr std::uint32_t kTakesOfFiles =
+    kTakesLabels | kTakesClassesFrom | kTakesListing | kTakesHidden | kTakesExt | kTakesOrder;
+// What only a folder takes.
+constexpr std::uint32_t kTakesOfFolders =
+    (kTakesOfFiles & ~kTakesOrder) | kTakesGroup | kTakesPairs;
 
 OpenedInput orderable(std::unique_ptr<OrderableSource> source) {
   OrderableSource* const same = source.get();
@@ -98,6 +109,8 @@ void make_listing(FolderRequest folder, const std::string& listing) {
 
 void use_shared_listing(FolderRequest& folder, const std::string& listing) {
   if (!stands(listing)) {
+    WorkFolder::refuse_unwritable(WorkFolder::BesideFile{listing});
+    if (folder.files.listing.is_only_read) return;
     make_listing(folder, listing);
   } else if (!may_be_listing(listing)) {
     throw Error(Code::unsupported, "is not a list of files that --listing has made")
@@ -124,34 +137,33 @@ OpenedInput open_files(const InputRequest& request, FolderRequest folder) {
   return orderable(request.files.groups_frames ? open_frames(folder) : open_folder(folder));
 }
 
-Error not_for_folder(const InputRequest& request, std::string_view option) {
-  return Error(Code::usage, "{} is for datasets and arrays, but the input is a folder of images",
-               option)
-      .at(request.inputs.front())
-      .hint("leave out the option");
-}
-
-// Of a folder that has no images because it is not one of images.
+// Of a folder that has no images because it is not one of images. One with an image among its names
+// is refused for something else.
 void refuse_other_files(const std::string& folder) {
   if (archive_of_path(folder)) return;
-  if (has_shards(folder)) throw unrecognized(folder);
+  const std::optional<struct stat> manifest = facts_behind(join_path(folder, kManifestName));
+  if (has_shards(folder) || (manifest && !S_ISREG(manifest->st_mode))) throw unrecognized(folder);
   constexpr int kMostLookedAt = 1000;
   int looked_at = 0;
-  std::string other;
+  bool has_image = false;
+  std::string other, pattern;
   visit_names(folder, [&](const std::string& name) {
-    const auto has = [&](std::string_view suffix) { return name.ends_with(suffix); };
+    has_image = has_image || has_image_suffix(name);
     for (const Format* format : all_formats()) {
-      if (std::ranges::any_of(format->suffixes, has)) other = name;
+      for (const std::string_view suffix : format->suffixes) {
+        if (!name.ends_with(suffix)) continue;
+        other = name;
+        pattern = "*" + std::string(suffix);
+      }
     }
-    return other.empty() && ++looked_at < kMostLookedAt;
+    return !has_image && ++looked_at < kMostLookedAt;
   });
-  if (other.empty()) return;
+  if (other.empty() || has_image) return;
   throw Error(Code::unsupported, "holds no images, but files such as '{}'", printable(other))
       .at(folder)
       .hint(
-          fmt::format("convert such files one by one: 'shale convert {} OUT --to FORMAT', and the "
-                      "others with --append",
-                      printable(join_path(folder, other))));
+          fmt::format("convert the files of one kind, as in 'shale convert \"{}\" OUT --to FORMAT'",
+                      printable(join_path(folder, pattern))));
 }
 
 Recognition recognize_folder(SoughtInput& input) {
@@ -189,7 +201,6 @@ Recognition recognize_named_folders(SoughtInput& input) {
 }
 
 Error not_for_named_folders(const InputRequest& request, std::string_view option) {
-  if (option != "--group" && option != "--pairs") return not_for_folder(request, option);
   return Error(Code::usage, "{} is for one folder, but the input is several that are joined",
                option)
       .at(request.inputs.front())
@@ -232,6 +243,8 @@ Recognition recognize_stream(SoughtInput& input) {
   if (!path) return {};
   return {Certainty::certain, [path = *path](SoughtInput& found) {
             const FolderRequest folder = folder_request(found);
+            if (folder.files.pairs.policy == PairPolicy::on)
+              throw not_for_stream(found.path(), "--pairs on");
             OpenedStream opened = open_stream(path, std::move(found.stream),
                                               found.request.memory_bytes, folder.stop_if_asked);
             return OpenedInput{.source = open_tar_stream(path, std::move(opened), folder)};
@@ -250,68 +263,163 @@ Error for_folders_only(const InputRequest& request, std::string_view option) {
 
 Recognition recognize_arrays(SoughtInput& input) {
   std::optional<ArrayColumns> arrays =
-      find_array_columns(input.request.inputs, input.request.fields);
+      find_array_columns(words_with_sets(input.request.inputs), input.request.fields.only,
+                         input.request.fields.dropped);
   if (!arrays) return {};
+  if (std::string note = note_on_words(input.request.inputs); !note.empty())
+    arrays->notes.push_back(std::move(note));
   const auto found_arrays = std::make_shared<ArrayColumns>(std::move(*arrays));
   return {Certainty::certain, [found_arrays](SoughtInput& found) {
             ArrayRequest rows{.arrays = std::move(*found_arrays),
                               .scratch_folder = found.scratch_of_rows(),
                               .memory_bytes = array_memory(found.request.memory_bytes)};
-            if (wants_rows(found.request.order))
-              return OpenedInput{.rows = table_of_arrays(rows, found.events)};
-            return OpenedInput{.source = open_array_source(std::move(rows), found.events)};
+            OpenedInput opened{.has_chosen_fields = true};
+            if (wants_rows(found.request.order)) {
+              opened.rows = table_of_arrays(rows, found.events);
+            } else {
+              opened.source = open_array_source(std::move(rows), found.events);
+            }
+            return opened;
           }};
 }
 
-OpenedInput open_stored(SoughtInput& input) {
+OpenedInput open_stored(SoughtInput& input, const std::vector<SetMember>& files) {
   const InputRequest& request = input.request;
   OpenedDataset dataset = open_dataset({.path = input.path(),
+                                        .files = files,
                                         .index_folder = request.container.index_folder,
-                                        .dialect = request.container.dialect,
+                                        .parsing = request.container.parsing,
                                         .generator = request.generator,
                                         .memory_bytes = request.memory_bytes,
                                         .may_unpack = true,
-                                        .proves_container = true},
+                                        .fields = request.fields.only,
+                                        .proves_container = true,
+                                        .takes_damaged = request.on_damage == OnDamage::leave_out},
                                        input.events);
-  if (wants_rows(request.order)) {
-    OpenedInput drawn{.rows = table_of_dataset(dataset, request.fields)};
+  if (std::string note = note_on_words(request.inputs); !note.empty())
+    dataset.notes.push_back(std::move(note));
+  const auto stop_if_asked = [&events = input.events] { events.stop_if_asked(); };
+  const DatasetSelection selection{
+      .fields = request.fields, .on_damage = request.on_damage, .stop_if_asked = stop_if_asked};
+  // Of rows that are put in order nothing is known any more: where some are damaged, they are read
+  // one by one.
+  if (wants_rows(request.order) && (request.on_damage != OnDamage::leave_out ||
+                                    are_whole_rows(dataset, request.fields, stop_if_asked))) {
+    OpenedInput drawn{.rows = table_of_dataset(dataset, selection), .has_chosen_fields = true};
     if (drawn.rows) return drawn;
   }
   if (request.order.draw) throw rows_differ(input.path());
-  const auto stop_if_asked = [&events = input.events] { events.stop_if_asked(); };
   if (dataset.manifest.layout.is_of_one_file() && dataset.manifest.layout.has_keys) {
-    refuse_equal_keys(dataset, input.scratch_of_rows(), stop_if_asked);
+    settle_keys(dataset, input.scratch_of_rows(), stop_if_asked);
     if (std::string note = note_on_order(dataset); !note.empty())
       dataset.notes.push_back(std::move(note));
   }
-  return orderable(make_dataset_source(std::move(dataset),
-                                       {.fields = request.fields, .stop_if_asked = stop_if_asked}));
+  OpenedInput opened = orderable(make_dataset_source(std::move(dataset), selection));
+  opened.has_chosen_fields = true;
+  return opened;
 }
 
 Recognition recognize_dataset(SoughtInput& input) {
-  if (!input.is_one()) return {};
+  if (!input.is_one()) {
+    std::optional<std::vector<SetMember>> files = files_of_words(input.request.inputs);
+    if (!files) return {};
+    return {Certainty::certain,
+            [files = *std::move(files)](SoughtInput& found) { return open_stored(found, files); }};
+  }
   const Place place = look_at(input.path());
-  if (place == Place::absent || place == Place::unfinished) return {};
-  const bool is_file = place == Place::other_file;
+  if (place == Place::unfinished) return {};
   const bool is_readable =
-      is_file ? detect_file(InputFile(input.path())) != nullptr || files_of_list(input.path())
-              : place == Place::dataset || file_of_path(input.path()).has_value();
+      place == Place::dataset || files_of_set(input.path()) ||
+      (place == Place::other_file ? detect_file(InputFile(input.path())) != nullptr
+                                  : file_of_path(input.path()).has_value());
   if (!is_readable) return {};
-  return {Certainty::certain, open_stored};
+  return {Certainty::certain, [](SoughtInput& found) { return open_stored(found, {}); }};
+}
+
+// ---- several inputs with names
+
+// Each is opened by its own kind.
+OpenedInput open_joined(SoughtInput& input, const std::vector<JoinedGroup>& groups) {
+  const InputRequest& request = input.request;
+  if (groups.size() == 1) {
+    InputRequest one = request;
+    one.inputs = groups.front().words;
+    return input.open_one(one);
+  }
+  std::vector<JoinedPart> parts;
+  for (const JoinedGroup& group : groups) {
+    OpenedInput opened = input.open_one(input_of_group(request, group));
+    parts.push_back({.name = group.name,
+                     .path = group.path,
+                     .source = std::move(opened.source),
+                     .orderable = opened.orderable,
+                     .named = group.names,
+                     .is_of_files = group.what == JoinedGroup::What::folders});
+  }
+  OpenedInput joined =
+      orderable(make_joined_source(std::move(parts),
+                                   {.join = request.join,
+                                    .fields = request.fields,
+                                    .scratch_folder = input.scratch_of_rows(),
+                                    .memory_bytes = list_memory(request.memory_bytes)},
+                                   input.events));
+  joined.has_chosen_fields = true;
+  return joined;
+}
+
+void refuse_idle_options(const InputRequest& request, const std::vector<JoinedGroup>& groups) {
+  const auto has = [&](JoinedGroup::What what) {
+    return std::ranges::any_of(groups, [&](const JoinedGroup& one) { return one.what == what; });
+  };
+  const bool has_folders = has(JoinedGroup::What::folders);
+  const bool has_others = has(JoinedGroup::What::other);
+  std::uint32_t bit = 1;
+  for (const InputOption& option : kInputOptions) {
+    const bool is_idle =
+        (!has_folders && (bit & kTakesOfFolders) != 0) ||
+        (!has_others && (bit & (kTakesIndexDir | kTakesParse | kTakesDatabase)) != 0) ||
+        (groups.size() == 1 && (bit & (kTakesOn | kTakesPartners)) != 0);
+    bit <<= 1U;
+    if (!is_idle || !option.is_given(request)) continue;
+    throw Error(Code::usage, "{} is not for any of these inputs", option.name)
+        .at(groups.front().path)
+        .hint("leave out the option");
+  }
+  if (request.join.partners != Partners::unset && request.join.on != JoinOn::key) {
+    throw Error(Code::usage, "--partners is for inputs that are joined by their keys")
+        .at(groups.front().path)
+        .hint("pass --on key as well");
+  }
+}
+
+Recognition recognize_joined(SoughtInput& input) {
+  std::vector<JoinedGroup> groups = find_joined_groups(input.request.inputs);
+  if (groups.empty()) return {};
+  refuse_idle_options(input.request, groups);
+  return {Certainty::certain,
+          [groups = std::move(groups)](SoughtInput& found) { return open_joined(found, groups); }};
+}
+
+Error not_for_joined(const InputRequest& request, std::string_view option) {
+  return Error(Code::usage, "{} is not for inputs that are joined", option)
+      .at(request.inputs.front())
+      .hint("leave out the option");
 }
 
 constexpr std::string_view kFolderName = "a folder";
-constexpr std::uint32_t kTakesOfFiles =
-    kTakesLabels | kTakesClassesFrom | kTakesListing | kTakesHidden | kTakesExt | kTakesOrder;
-
 constexpr InputKind kInputKinds[] = {
+    {.name = "inputs that are joined",
+     .recognize = recognize_joined,
+     .takes = kTakesOfFiles | kTakesGroup | kTakesPairs | kTakesIndexDir | kTakesParse |
+              kTakesDatabase | kTakesOn | kTakesPartners,
+     .refusal = not_for_joined},
     {.name = kFolderName,
      .recognize = recognize_named_folders,
      .takes = kTakesOfFiles,
      .refusal = not_for_named_folders},
     {.name = "arrays",
      .recognize = recognize_arrays,
-     .takes = kTakesFields | kTakesOrder,
+     .takes = kTakesOrder,
      .may_be_rows = true,
      .refusal = for_folders_only},
     {.name = "a list of files",
@@ -321,17 +429,16 @@ constexpr InputKind kInputKinds[] = {
      .refusal = not_for_list},
     {.name = "a tar archive",
      .recognize = recognize_stream,
-     .takes = kTakesLabels | kTakesClassesFrom | kTakesHidden | kTakesExt,
+     .takes = kTakesLabels | kTakesClassesFrom | kTakesHidden | kTakesExt | kTakesPairs,
      // What needs to know all samples before the first one, or to find one again.
      .refusal = [](const InputRequest& request,
                    std::string_view option) { return not_for_stream(request.inputs[0], option); }},
     {.name = kFolderName,
      .recognize = recognize_folder,
-     .takes = kTakesOfFiles | kTakesGroup | kTakesPairs,
-     .refusal = not_for_folder},
+     .takes = kTakesOfFiles | kTakesGroup | kTakesPairs},
     {.name = "a dataset",
      .recognize = recognize_dataset,
-     .takes = kTakesFields | kTakesOrder | kTakesIndexDir | kTakesParse,
+     .takes = kTakesOrder | kTakesIndexDir | kTakesParse | kTakesDatabase,
      .may_be_rows = true,
      .refusal = for_folders_only},
 };
@@ -344,6 +451,7 @@ constexpr MadeFrom kMadeFrom[] = {
     {.kind = kFileList, .is_files = true, .has_unique_keys = true},
     {.kind = kArrays, .has_unique_keys = true, .is_known_by_content = true},
     {.kind = kDatasetKind, .has_unique_keys = true},
+    {.kind = kJoined},
     {.kind = kFileListKind, .is_known_by_content = true},
 };
 
@@ -358,8 +466,13 @@ MadeFrom made_from(std::string_view kind) {
 
 Error not_for(const InputKind& kind, const InputRequest& request, std::string_view option) {
   const std::string place = kind.place.empty() ? request.inputs.front() : std::string(kind.place);
-  if (option == "--index-dir" || option == "--parse")
+  if (option == "--index-dir" || option == "--parse" || option == "--database")
     return for_files_only(option, place, kind.name);
+  if (option == "--on" || option == "--partners") {
+    return Error(Code::usage, "{} is for several inputs that are joined, each with a name", option)
+        .at(place)
+        .hint("leave out the option");
+  }
   if (kind.refusal != nullptr) return kind.refusal(request, option);
   return Error(Code::usage, "{} is not for {}", option, kind.name)
       .at(place)
@@ -370,12 +483,16 @@ std::span<const InputOption> input_options() { return kInputOptions; }
 std::span<const InputKind> input_kinds() { return kInputKinds; }
 
 Error rows_differ(const std::string& input) {
+  if (std::optional<Error> error = several_datasets(input)) return *error;
   return Error(Code::unsupported,
                "its samples are not stored as rows of one size, and only such rows can be drawn")
       .at(input)
       .hint(
-          "run 'shale convert --shuffle' to write any samples in a shuffled order; where all have "
-          "one size, convert them with --to npy first");
+          "run 'shale convert --shuffle' to write any samples in a shuffled order; to draw some "
+          "more "
+          "often, give shale.torch.Loader weights=; where all have one size, convert them with "
+          "--to "
+          "npy first");
 }
 
 }  // namespace shale

@@ -32,14 +32,16 @@ enum InputOptionBit : std::uint32_t {
   kTakesGroup = 1U << 4U,
   kTakesExt = 1U << 5U,
   kTakesPairs = 1U << 6U,
-  kTakesFields = 1U << 7U,
-  kTakesSelect = 1U << 8U,
-  kTakesExclude = 1U << 9U,
-  kTakesShuffle = 1U << 10U,
-  kTakesPart = 1U << 11U,
-  kTakesIndexDir = 1U << 12U,
-  kTakesParse = 1U << 13U,
-  kTakesClasses = 1U << 14U,
+  kTakesSelect = 1U << 7U,
+  kTakesExclude = 1U << 8U,
+  kTakesShuffle = 1U << 9U,
+  kTakesPart = 1U << 10U,
+  kTakesIndexDir = 1U << 11U,
+  kTakesParse = 1U << 12U,
+  kTakesClasses = 1U << 13U,
+  kTakesDatabase = 1U << 14U,
+  kTakesOn = 1U << 15U,
+  kTakesPartners = 1U << 16U,
 };
 /// In the order of their bits.
 [[nodiscard]] std::span<const InputOption> input_options();
@@ -51,6 +53,8 @@ struct OpenedInput {
   OrderableSource* orderable = nullptr;
   /// Of an input whose rows are all of one size, where only some are wanted, or in another order.
   std::optional<RowTable> rows = {};
+  /// Only those of the fields that are asked for, by the names that they have.
+  bool has_chosen_fields = false;
 };
 
 /// What is known of an input while its kind is sought. `events` must outlive what is opened.
@@ -60,6 +64,8 @@ struct SoughtInput {
   const Events& events;
   /// Of stdin: what was opened to peek at its beginning. Null: nothing was.
   std::unique_ptr<InputStream> stream = nullptr;
+  /// Opens one of several inputs that are joined, by its own kind.
+  std::function<OpenedInput(const InputRequest& request)> open_one = {};
 
   [[nodiscard]] const std::string& path() const { return request.inputs.front(); }
   [[nodiscard]] bool is_one() const { return request.inputs.size() == 1; }

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "shale/data/field_choice.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/encoding/image_options.hpp"
 #include "shale/folders/folder_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/format/options.hpp"
+#include "shale/format/source.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/sampling/make_draw.hpp"
 
@@ -29,8 +31,27 @@ struct OrderRequest {
 
 /// How an input file of another tool is read.
 struct ContainerRequest {
-  std::string index_folder = {};        ///< where its index is; empty: beside it
-  std::optional<Dialect> dialect = {};  ///< of its values; nullopt: as its index says
+  std::string index_folder = {};  ///< where its index is; empty: beside it
+  Parsing parsing = {};           ///< nothing: as its index says
+};
+
+/// What samples of several inputs with names are joined by.
+enum class JoinOn : std::uint8_t {
+  unset,  ///< their order; where two inputs have keys, these must agree
+  row,    ///< their order, whatever their keys
+  key,
+};
+
+/// Which samples of a join by key are taken.
+enum class Partners : std::uint8_t {
+  unset,  ///< same as all; what has no partner is said to be left out
+  all,    ///< those that are in every input
+  any,    ///< those of the first input: what others lack is absent
+};
+
+struct JoinRequest {
+  JoinOn on = JoinOn::unset;
+  Partners partners = Partners::unset;
 };
 
 /// What is to be read: plain data, nothing opened yet but `tree`.
@@ -42,10 +63,11 @@ struct InputRequest {
   ClassRequest classes = {};
   FileRequest files = {.pairs = {.policy = PairPolicy::automatic}};
   ContainerRequest container = {};
-  std::vector<std::string> fields =
-      {};  ///< of a dataset or of arrays: only these, in this order; empty: all
+  FieldChoice fields = {};
+  JoinRequest join = {};  ///< of inputs with names
   OrderRequest order = {};
-  ImageRequest images = {};  ///< what is done to the images; empty: nothing
+  OnDamage on_damage = OnDamage::stop;  ///< of a dataset
+  ImageRequest images = {};             ///< what is done to the images; empty: nothing
   /// Of a folder in an archive whose headers have been read: the tree of inputs.front(). Null: it
   /// is opened.
   std::shared_ptr<FileTree> tree = nullptr;

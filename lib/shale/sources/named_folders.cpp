@@ -15,6 +15,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/joined_words.hpp"
 
 namespace shale {
 namespace {
@@ -55,6 +56,7 @@ void refuse_odd(const NamedFolder& folder) {
   if (folder.field == "label") refuse("it is that of the labels");
   // The names of a set are in its manifest, with commas.
   if (folder.field.find(',') != std::string::npos) refuse("it has a comma");
+  if (folder.field.find('/') != std::string::npos) refuse("it has a slash");
   try {
     validate_schema({.fields = {{.name = folder.field, .kind = Kind::bytes}}});
   } catch (const Error& error) {
@@ -68,7 +70,7 @@ std::vector<NamedFolder> find_named_folders(const std::vector<std::string>& word
   std::vector<NamedFolder> folders;
   folders.reserve(words.size());
   for (const std::string& word : words) folders.push_back(split_named(word));
-  if (std::ranges::none_of(folders, names_folder)) return {};
+  if (std::ranges::none_of(folders, names_folder) || !find_joined_groups(words).empty()) return {};
   std::set<std::string_view> names;
   for (const NamedFolder& folder : folders) {
     if (!folder.field.empty() && !facts_behind(folder.root)) throw absent(folder.root);

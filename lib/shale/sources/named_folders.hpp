@@ -10,7 +10,8 @@
 namespace shale {
 
 /// The folders that the words of a command name, as in "image=photos", "mask=masks"; a path that
-/// exists is a path, whatever it looks like. Empty: no word names a folder. Errors: Code::usage for
+/// exists is a path, whatever it looks like. Empty: no word names a folder, or they are a join of
+/// other inputs, too (joined_words). Errors: Code::usage for
 /// one alone, for other words among them, for a name that comes twice or that a field cannot have;
 /// Code::unsupported for an archive and for a dataset; Code::not_found.
 [[nodiscard]] std::vector<NamedFolder> find_named_folders(const std::vector<std::string>& words);

@@ -10,6 +10,7 @@
 #include "shale/io/input_file.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/chosen_fields.hpp"
 #include "shale/sources/drawn_source.hpp"
 #include "shale/sources/input_kind.hpp"
 #include "shale/sources/source_over.hpp"
@@ -106,6 +107,9 @@ Error not_an_input(const InputRequest& request) {
 OpenedInput open_as_it_is(const InputRequest& request, const std::string& scratch_folder,
                           const Events& events) {
   SoughtInput input{.request = request, .scratch_folder = scratch_folder, .events = events};
+  input.open_one = [&](const InputRequest& one) {
+    return open_as_it_is(one, scratch_folder, events);
+  };
   const InputKind* kind = nullptr;
   Recognition surest;
   for (const InputKind& one : input_kinds()) {
@@ -183,6 +187,9 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
     opened.orderable->put_in_order(
         {.chosen = chosen, .seed = order.is_shuffled ? std::optional(order.seed) : std::nullopt});
   }
+  FieldChoice fields = request.fields;
+  if (opened.has_chosen_fields) fields.only = fields.dropped = {};
+  source = make_chosen_fields(std::move(source), fields, request.inputs.front());
   if (order.part) source = make_part_source(std::move(source), *order.part);
   if (request.images.is_empty()) return source;
   return make_transformed_source(std::move(source), request.images, request.inputs.front());

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "shale/arrays/array_rows.hpp"
+#include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/sources/dataset_source.hpp"
 
@@ -41,7 +43,8 @@ std::unique_ptr<const LocatedRows> locate_column(const ArrayColumn& column,
 // A dataset of fixed rows, and which of its files have been proved.
 struct FixedDataset {
   OpenedDataset dataset;
-  std::set<std::string> proved;
+  OnDamage on_damage = OnDamage::stop;
+  std::set<std::string> proved = {};
 
   std::unique_ptr<const LocatedRows> locate(std::size_t field, const Events& events) {
     std::vector<LocatedRows::Segment> segments;
@@ -60,6 +63,13 @@ struct FixedDataset {
                                                                 : fixed_bytes_of(of_schema).value();
     return std::make_unique<const LocatedRows>(fixed_bytes_of(of_schema).value(), item_bytes,
                                                std::move(segments));
+  }
+
+  std::unique_ptr<const LocatedRows> locate_proved(std::size_t field, const Events& events) try {
+    return locate(field, events);
+  } catch (const Error& error) {
+    if (error.code() == Code::damaged) refuse_replaced(dataset);
+    throw with_way_out(error, on_damage);
   }
 
   // Rows that are read here and there have no checksum of their own.
@@ -94,20 +104,37 @@ RowTable table_of_arrays(const ArrayRequest& request, const Events& events) {
 }
 
 std::optional<RowTable> table_of_dataset(const OpenedDataset& dataset,
-                                         const std::vector<std::string>& fields) {
+                                         const DatasetSelection& selection) {
   const Schema schema = dataset.manifest.schema;
   if (!dataset.manifest.layout.rows.has_strides()) return std::nullopt;
-  const auto shared = std::make_shared<FixedDataset>(FixedDataset{dataset, {}});
+  const auto shared = std::make_shared<FixedDataset>(FixedDataset{dataset, selection.on_damage});
   RowTable table;
-  table.info = make_dataset_source(shared->dataset, {.fields = fields})->info();
+  table.info = make_dataset_source(shared->dataset, selection)->info();
   for (const Field& field : table.info.schema.fields) {
     table.columns.push_back(
         {.scratch = {},
          .locate = [shared, number = schema.find(field.name).value()](const Events& events) {
-           return shared->locate(number, events);
+           return shared->locate_proved(number, events);
          }});
   }
   return table;
+}
+
+bool are_whole_rows(const OpenedDataset& dataset, const FieldChoice& fields,
+                    const std::function<void()>& stop_if_asked) {
+  const Manifest& manifest = dataset.manifest;
+  if (!manifest.layout.rows.has_strides()) return true;
+  const std::vector<std::size_t> taken = taken_fields(fields, manifest.schema, manifest.left_out);
+  try {
+    for (const ManifestShard& shard : dataset.shards) {
+      prove_files_of(ShardReader(dataset.paths, manifest, shard), manifest.layout, taken,
+                     stop_if_asked);
+    }
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != Code::damaged) throw;
+    return false;
+  }
 }
 
 }  // namespace shale

@@ -7,9 +7,11 @@
 
 #include "shale/arrays/array_rows.hpp"
 #include "shale/arrays/located_rows.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/format/source.hpp"
 #include "shale/sources/array_source.hpp"
+#include "shale/sources/dataset_source.hpp"
 
 namespace shale {
 
@@ -38,6 +40,12 @@ struct RowTable {
 /// nullopt for a dataset whose rows differ in size. Errors: same as make_dataset_source; same as
 /// ShardReader.
 [[nodiscard]] std::optional<RowTable> table_of_dataset(const OpenedDataset& dataset,
-                                                       const std::vector<std::string>& fields);
+                                                       const DatasetSelection& selection);
+
+/// False for a dataset of fixed rows of which something is damaged in these fields: its files are
+/// read, and compared with their hashes. Errors: Code::usage for a field that it does not have;
+/// Code::io.
+[[nodiscard]] bool are_whole_rows(const OpenedDataset& dataset, const FieldChoice& fields,
+                                  const std::function<void()>& stop_if_asked);
 
 }  // namespace shale

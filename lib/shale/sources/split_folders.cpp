@@ -1,6 +1,7 @@
 #include "shale/sources/split_folders.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -16,6 +17,8 @@
 
 namespace shale {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::string_view kTrain = "train";
 constexpr std::size_t kShownBeside = 3;
@@ -102,7 +105,23 @@ bool are_datasets(const std::string& root, const std::vector<std::string>& names
       .hint("convert them one by one");
 }
 
+std::vector<std::string> paths_of(const SetOfSplit& split) {
+  std::vector<std::string> paths;
+  for (const SetMember& file : split.files) paths.push_back(file.path);
+  return paths;
+}
+
+// Files of other tools have their own labels and classes.
+std::optional<SplitFolders> splits_in_files(const InputRequest& request) {
+  if (request.inputs.size() != 1 || !may_be_splits(request)) return std::nullopt;
+  SplitFolders splits;
+  splits.files = files_of_splits(request.inputs.front());
+  for (const SetOfSplit& one : splits.files) splits.names.push_back(one.split);
+  return splits.files.empty() ? std::nullopt : std::optional(std::move(splits));
+}
+
 std::optional<SplitFolders> splits_in_folder(const InputRequest& request, const Events& events) {
+  if (std::optional<SplitFolders> splits = splits_in_files(request)) return splits;
   const std::shared_ptr<FileTree> tree = tree_of_splits(request, events);
   if (!tree) return std::nullopt;
   const std::string& root = request.inputs.front();
@@ -170,6 +189,10 @@ std::optional<SplitFolders> find_split_folders(const InputRequest& request, cons
 InputRequest input_of_split(const InputRequest& request, const SplitFolders& splits,
                             const std::string& name) {
   InputRequest one = request;
+  if (!splits.files.empty()) {
+    one.inputs = paths_of(*std::ranges::find(splits.files, name, &SetOfSplit::split));
+    return one;
+  }
   one.inputs = splits.folders.empty()
                    ? std::vector<std::string>{join_path(request.inputs.front(), name)}
                    : words_of(splits.folders, name);
@@ -208,12 +231,39 @@ std::vector<std::string> sources_of_one(const std::string& source,
 
 }  // namespace
 
+std::vector<std::string> source_of_split(const std::string& source, const std::string& dataset,
+                                         const Events& events) {
+  if (source == "-" || look_at(source) != Place::other_folder) return {source};
+  const std::string name = fs::path(fs::absolute(join_path(dataset, ".")).lexically_normal())
+                               .parent_path()
+                               .filename()
+                               .string();
+  if (is_split_name(name)) {
+    const std::vector<SetOfSplit> files = files_of_splits(source);
+    const auto found = std::ranges::find(files, name, &SetOfSplit::split);
+    if (found != files.end()) return paths_of(*found);
+  }
+  std::vector<std::string> names = splits_in(source);
+  if (names.empty() && is_split_name(name)) {
+    InputRequest input;
+    input.inputs = {source};
+    if (const auto folders = find_split_folders(input, events)) names = folders->names;
+  }
+  return {std::ranges::find(names, name) == names.end() ? source : join_path(source, name)};
+}
+
 std::vector<std::vector<std::string>> sources_of_splits(const std::vector<std::string>& sources,
                                                         const std::vector<std::string>& names,
                                                         const Events& events) {
   std::vector<std::vector<std::string>> all(names.size(), sources);
   const std::vector<NamedFolder> folders = find_named_folders(sources);
-  if (sources.size() == 1 && folders.empty()) {
+  const std::vector<SetOfSplit> files =
+      sources.size() == 1 ? files_of_splits(sources.front()) : std::vector<SetOfSplit>();
+  for (std::size_t i = 0; !files.empty() && i < names.size(); ++i) {
+    const auto found = std::ranges::find(files, names[i], &SetOfSplit::split);
+    if (found != files.end()) all[i] = paths_of(*found);
+  }
+  if (sources.size() == 1 && folders.empty() && files.empty()) {
     const std::vector<std::string> each = sources_of_one(sources.front(), names, events);
     for (std::size_t i = 0; i < names.size(); ++i) all[i] = {each[i]};
   }

@@ -7,6 +7,7 @@
 
 #include "shale/archives/tar_stream.hpp"
 #include "shale/arrays/number_file.hpp"
+#include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/labels/label_reader.hpp"
@@ -24,6 +25,7 @@ SplitRows::SplitRows(const InputRequest& input, const SplitRequest& split,
       events_(events) {
   input_.order.is_shuffled = false;
   input_.order.part.reset();
+  input_.fields.renamed.clear();  // which samples have labels is known by the names of the input
   for (std::size_t part = 0; part < split.parts.size(); ++part)
     files_.push_back(std::make_unique<NamelessFile>(scratch_folder));
   split.has_files() ? take_lists(split) : take_shares(split, input.order.seed);
@@ -46,13 +48,16 @@ void SplitRows::take_shares(const SplitRequest& split, std::uint64_t seed) {
   unlisted_ = whole->info().manifest.samples -
               std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
   std::vector<RowNumbersFile> rows;
+  std::vector<Hasher128> hashers(split.parts.size());
   for (std::size_t part = 0; part < split.parts.size(); ++part)
     rows.emplace_back(*files_[part], counts_[part]);
   while (const std::optional<SampleSplit::Entry> sample = samples.next()) {
     events_.stop_if_asked();
     rows[sample->part].add(sample->row);
+    hashers[sample->part].update(bytes_of(sample->row));
   }
   for (RowNumbersFile& of_part : rows) of_part.flush();
+  for (const Hasher128& hasher : hashers) hashes_.push_back(hasher.digest());
 }
 
 std::unique_ptr<ChosenRows> SplitRows::chosen(const SampleChoice& choice) {
@@ -95,8 +100,10 @@ void SplitRows::take_lists(const SplitRequest& split) {
     --unlisted_;
     previous = least;
   }
-  for (std::size_t part = 0; part < of_parts.size(); ++part)
+  for (std::size_t part = 0; part < of_parts.size(); ++part) {
     of_parts[part]->write_array(*files_[part], std::nullopt, events_);
+    hashes_.push_back(of_parts[part]->hash());
+  }
 }
 
 Error SplitRows::listed_in_two(std::uint64_t row, const SplitPart& one, const SplitPart& other) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/base/checksum.hpp"
 #include "shale/base/events.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/labels/split_request.hpp"
@@ -26,6 +27,8 @@ class SplitRows {
   /// For SampleChoice::rows_file, as long as this lives.
   [[nodiscard]] std::string file_of(std::size_t part) const { return files_[part]->link(); }
   [[nodiscard]] std::uint64_t count(std::size_t part) const { return counts_[part]; }
+  /// As ChosenRows has it: what the manifest of the part records.
+  [[nodiscard]] Hash128 hash(std::size_t part) const { return hashes_[part]; }
   /// Samples of the input that are in no part.
   [[nodiscard]] std::uint64_t unlisted() const { return unlisted_; }
   /// True if shares were taken of each label.
@@ -44,6 +47,7 @@ class SplitRows {
   const Events& events_;
   std::vector<std::unique_ptr<NamelessFile>> files_;
   std::vector<std::uint64_t> counts_;
+  std::vector<Hash128> hashes_;
   std::uint64_t unlisted_ = 0;
   bool has_labels_ = false;
 };

@@ -8,16 +8,17 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/common_keys.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/source_over.hpp"
-#include "shale/targets/common_keys.hpp"
 #include "shale/targets/compare_content.hpp"
 #include "shale/targets/dataset_output.hpp"
 #include "shale/targets/duplicates.hpp"
@@ -37,6 +38,7 @@ void require_dataset(const std::string& output) {
   const Place place = look_at(output);
   if (place == Place::dataset) return;
   if (place == Place::unfinished) throw unfinished(output);
+  if (const std::optional<Error> error = several_datasets(output)) throw Error(*error);
   if (place == Place::other_file || place == Place::other_folder)
     refuse_strange_output(output, place);
   throw Error(Code::not_found, "holds no dataset to append to")
@@ -81,12 +83,6 @@ ConvertRequest request_for(const ConvertRequest& asked, const Manifest& manifest
   return request;
 }
 
-std::string fields_of(const Schema& schema) {
-  std::string text;
-  for (const Field& field : schema.fields) text += (text.empty() ? "" : ", ") + field_text(field);
-  return text;
-}
-
 std::string text_of(const std::vector<ManifestTransform>& transform) {
   std::string text;
   for (const ManifestTransform& each : transform)
@@ -106,9 +102,11 @@ void compare_input(const std::string& output, const Manifest& manifest, const So
     std::string then, now;
     std::string_view hint;
   } facts[] = {
-      {was.fields == is.fields, "its fields are {}, those of the input {}", fields_of(was),
-       fields_of(is),
-       input.pairs.empty() && input.metadata.empty()
+      {was.fields == is.fields, "its fields are {}, those of the input {}", fields_text(was),
+       fields_text(is),
+       input.manifest.kind == kProgramKind
+           ? "write samples of these fields, in this order, or choose another output"
+       : input.pairs.empty() && input.metadata.empty()
            ? "choose another output, or the same fields in the same order (--fields)"
            : "choose another output, or pass --pairs off to leave out the files beside the images"},
       {was.has_keys == is.has_keys, "its keys are {}, those of the input {}", keys(was), keys(is),
@@ -137,7 +135,9 @@ std::vector<std::string> joined_classes(const ConvertRequest& request, const Man
     throw cannot_append(request.output,
                         fmt::format("its label {} is class '{}', in the input it is '{}'", label,
                                     printable(was[label]), printable(added[label])))
-        .hint("convert what the input was made from, with --append");
+        .hint(request.inputs.empty()
+                  ? "leave out the names of the classes, which are those of the dataset"
+                  : "convert what the input was made from, with --append");
   }
   if (added.size() <= was.size()) return was;
   if (was.empty() && manifest.digest.samples > 0) {
@@ -210,6 +210,16 @@ AppendedSamples counts_of(const Manifest& manifest) {
           .payload_bytes = manifest.payload_bytes};
 }
 
+// The report of an append that the dataset holds already, as its last run.
+ConvertReport appended_before(const Manifest& manifest) {
+  ConvertReport report;
+  report.manifest = manifest;
+  report.was_complete = true;
+  const ManifestRun& last = manifest.runs.back();
+  report.appended = AppendedSamples{.samples = last.samples, .shards = last.shards};
+  return report;
+}
+
 // The hint of a conversion may name --overwrite, which no append takes.
 Error advised(const Error& error, const std::string& hint) {
   Error again(error.code(), "{}", error.message());
@@ -247,12 +257,12 @@ std::unique_ptr<Source> AppendTarget::open(const ConvertRequest& request,
                                            const std::string& scratch_folder,
                                            const Events& events) {
   std::unique_ptr<Source> source = Target::open(request, scratch_folder, events);
-  compare_input(request.output, manifest(), source->info());
   if (source->info().schema.has_keys) return source;
   return make_numbered_source(std::move(source), manifest().digest.samples);
 }
 
 void AppendTarget::accept(const SourceInfo& info, const Events& /*events*/) {
+  compare_input(request_.output, manifest(), info);
   refuse_unfit_samples(request_, format(), info, request_.shard_bytes);
 }
 
@@ -266,11 +276,7 @@ PlannedRun AppendTarget::describe(const SourceInfo& info) const {
 
 std::optional<ConvertReport> AppendTarget::completed(RunInput& input, const Events& events) {
   if (!is_last_run(manifest(), input.wanted)) return std::nullopt;
-  ConvertReport report;
-  report.manifest = manifest();
-  report.was_complete = true;
-  const ManifestRun& last = report.manifest.runs.back();
-  report.appended = AppendedSamples{.samples = last.samples, .shards = last.shards};
+  ConvertReport report = appended_before(manifest());
   if (has_newer_input(request_, input.info())) {
     events.say("the input is newer than the dataset; comparing its content");
     report.was_compared = true;
@@ -292,7 +298,7 @@ void AppendTarget::refuse_taken(const SourceInfo& /*info*/, const std::string& h
   refuse_taken_names(request_.output, format(), manifest().schema);
 }
 
-void AppendTarget::plan(ConvertPlan& plan, const Events& /*events*/) const {
+void AppendTarget::plan(ConvertPlan& plan) const {
   plan.appended = counts_of(plan.manifest);
   plan.manifest = joined(*standing_, std::move(plan.manifest));
 }
@@ -324,8 +330,15 @@ void AppendTarget::add_duplicates(Manifest& all, const ForEachShard& standing,
 
 // In the work folder: nothing of the dataset has changed when it ends.
 void AppendTarget::complete(Conversion* conversion, ConvertReport& report, const Events& events) {
-  conversion->finish_lists(report.manifest);
-  std::optional<WrittenImages> written = conversion->take_written_images();
+  std::optional<WrittenImages> written;
+  if (conversion != nullptr) {
+    conversion->finish_lists(report.manifest);
+    written = conversion->take_written_images();
+  } else if ((manifest().schema.has_keys || request_.is_run_again) &&
+             is_last_run(manifest(), report.manifest)) {
+    report = appended_before(manifest());  // these very samples
+    return;
+  }
   const ForEachShard standing = [&](const auto& visit) {
     for (const ManifestShard& shard : standing_->shards) visit(shard);
   };
@@ -335,7 +348,8 @@ void AppendTarget::complete(Conversion* conversion, ConvertReport& report, const
                         {DatasetPaths(work_->path()), added}, work_->path(), events)) {
     throw Error(Code::schema, "the key is not unique: the dataset already has it")
         .for_sample(*key)
-        .hint("leave it out with --exclude, or rename it in the input");
+        .hint(conversion != nullptr ? "leave it out with --exclude, or rename it in the input"
+                                    : "give the sample another key, or leave it out");
   }
   report.appended = counts_of(report.manifest);
   report.manifest = joined(*standing_, std::move(report.manifest));

@@ -34,6 +34,7 @@ class AppendTarget final : public ShardTarget {
 
   void look(const Events& events) override;
   [[nodiscard]] bool is_finished() const override { return false; }
+  [[nodiscard]] const Manifest* appended_to() const override { return &standing_->manifest(); }
   [[nodiscard]] std::unique_ptr<Source> open(const ConvertRequest& request,
                                              const std::string& scratch_folder,
                                              const Events& events) override;
@@ -42,7 +43,7 @@ class AppendTarget final : public ShardTarget {
   [[nodiscard]] std::optional<ConvertReport> completed(RunInput& input,
                                                        const Events& events) override;
   void refuse_taken(const SourceInfo& info, const std::string& head) const override;
-  void plan(ConvertPlan& plan, const Events& events) const override;
+  void plan(ConvertPlan& plan) const override;
   [[nodiscard]] ShardSetWriter::Options division(const Schema& schema) const override;
   [[nodiscard]] std::uint64_t run() const override;
   void complete(Conversion* conversion, ConvertReport& report, const Events& events) override;

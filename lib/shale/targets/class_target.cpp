@@ -252,7 +252,7 @@ void ClassTarget::refuse_taken(const SourceInfo& source, const std::string& head
   if (work_) refuse_other_run(request_, left_, head);
 }
 
-void ClassTarget::plan(ConvertPlan& plan, const Events& /*events*/) const {
+void ClassTarget::plan(ConvertPlan& plan) const {
   drop_shard_options(plan.manifest);
   plan.file_bytes = plan.data_bytes;
   plan.manifest.shard_count = plan.manifest.classes.size();

@@ -29,7 +29,7 @@ class ClassTarget final : public ShardTarget {
   [[nodiscard]] std::optional<ConvertReport> completed(RunInput& input,
                                                        const Events& events) override;
   void refuse_taken(const SourceInfo& info, const std::string& head) const override;
-  void plan(ConvertPlan& plan, const Events& events) const override;
+  void plan(ConvertPlan& plan) const override;
   [[nodiscard]] std::unique_ptr<Source> in_order(std::unique_ptr<Source> source,
                                                  const Events& events) override;
   [[nodiscard]] ShardSetWriter::Options division(const Schema& schema) const override;

@@ -11,7 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/datasets/file_list.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/io/path_facts.hpp"
@@ -33,16 +33,15 @@ std::int64_t modified_ns(const std::string& path) {
   return std::int64_t{facts->st_mtim.tv_sec} * 1'000'000'000 + facts->st_mtim.tv_nsec;
 }
 
-// When an input was written: of a dataset its manifest, which comes last; of a list the newest of
-// its files.
+// When an input was written: of a dataset its manifest, which comes last; of a set of files the
+// newest, or the list of them.
 std::int64_t input_modified_ns(const std::string& input) {
   const std::string manifest = DatasetPaths(input).manifest;
   if (facts_behind(manifest)) return modified_ns(manifest);
-  const std::optional<std::string> file = file_of_path(input);
-  std::int64_t newest = modified_ns(file.value_or(input));
-  if (const auto listed = file ? files_of_list(*file) : std::nullopt) {
-    for (const SetMember& one : *listed) newest = std::max(newest, modified_ns(one.path));
-  }
+  const auto files = files_of_set(input);
+  if (!files) return modified_ns(file_of_path(input).value_or(input));
+  std::int64_t newest = facts_behind(input) ? modified_ns(input) : 0;
+  for (const SetMember& one : *files) newest = std::max(newest, modified_ns(one.path));
   return newest;
 }
 

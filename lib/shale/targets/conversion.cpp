@@ -13,6 +13,7 @@
 #include "shale/encoding/transform.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/common_keys.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/targets/duplicates.hpp"
 #include "shale/targets/identity.hpp"
@@ -112,8 +113,8 @@ Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source
 }
 
 void say_how_reals_are_kept(const Format& format, const SourceInfo& source, const Events& events) {
-  const auto is_real = [](const Field& field) { return field.kind == Kind::real; };
-  if (format.can.keeps_dtypes || std::ranges::none_of(source.schema.fields, is_real)) return;
+  const auto is_f8 = [](const Field& of) { return of.kind == Kind::real && of.dtype == DType(); };
+  if (format.can.keeps_dtypes || std::ranges::none_of(source.schema.fields, is_f8)) return;
   events.say(fmt::format(
       "{} has no 64-bit floats: each real is stored as the 8 bytes of a little-endian double, "
       "which its readers get as bytes (numpy.frombuffer(value, '<f8'))",
@@ -143,9 +144,10 @@ void forecast(ConvertPlan& plan, const ConvertRequest& request, const Format& fo
       !source.info().transform ||
       rows_within(limits, format, source.info().schema, OptionSet(format.options)).has_value();
   const ShardForecast shards =
-      is_known ? forecast_shards(source, format, limits.bytes, limits.samples)
+      is_known ? forecast_shards(source, format, limits.bytes, limits.samples, request.on_error)
                : forecast_transformed(source, format, limits.bytes, limits.samples,
-                                      memory_for_samples(request.memory_bytes, source.info()));
+                                      memory_for_samples(request.memory_bytes, source.info()),
+                                      request.on_error);
   if (source.info().is_stream) manifest.source = source.info().manifest;
   plan.notes = source.info().notes;
   manifest.shard_count = shards.shards;
@@ -168,6 +170,8 @@ Conversion::Conversion(const ConvertRequest& request, const Events& events, cons
       format_(format),
       format_options_(format_options_of(request, format)),
       source_(source),
+      work_(work),
+      shards_before_(from ? work.shards() : 0),
       has_lists_(has_lists(options)),
       shown_skips_(has_lists_ ? kShownSkips : kShownSkipsOfFile),
       divided_by_(options.divided_by),
@@ -251,7 +255,8 @@ void Conversion::run() {
              {.jobs = request_.jobs,
               .memory_bytes = memory_for_samples(request_.memory_bytes, source_.info()),
               .rows_a_shard = writer_.rows_a_shard(),
-              .first = state_.samples},
+              .first = state_.samples,
+              .left_out = state_.skipped},
              events_, [this](const EncodedSample& sample) { commit(sample); });
   refuse_all_bad();
 }
@@ -267,6 +272,8 @@ ConvertReport Conversion::finish(Manifest manifest) {
   prove_input(source, state_.read, request_.inputs.front());
   note_orientation(source);
   manifest.layout = writer_.layout();
+  if (shards_before_ > 0 && has_lists_ && !source.keys_are_unique)
+    refuse_keys_of_before(manifest, work_, shards_before_, events_);
   manifest.skipped = source.skipped + state_.skipped;
   manifest.ignored = source.ignored;
   manifest.left_out = source.left_out;
@@ -370,9 +377,7 @@ void Conversion::tolerate(const EncodedSample& sample) {
   if (first_bad_.size() < kNamedBad) first_bad_.push_back("'" + printable(sample.key) + "'");
   last_bad_ = {.key = sample.key, .index = state_.samples - 1};
   last_fault_ = sample.fault.text;
-  const ImageFaultCode fault = sample.fault.code;
-  last_is_incomplete_ = fault == ImageFaultCode::missing_partner ||
-                        fault == ImageFaultCode::missing_row || fault == ImageFaultCode::not_text;
+  last_is_incomplete_ = is_of_sample(sample.fault.code);
   // A share of a stream's samples is known at its end.
   if (!source_.info().is_stream || !request_.max_errors.is_share) refuse_too_many_bad();
 }

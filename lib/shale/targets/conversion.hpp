@@ -102,7 +102,9 @@ class Conversion {
   const Format& format_;
   OptionSet format_options_;
   Source& source_;
-  const bool has_lists_;  // beside the shards
+  const WorkFolder& work_;
+  const std::uint64_t shards_before_;  // of the run that this one goes on with
+  const bool has_lists_;               // beside the shards
   const std::size_t shown_skips_;
   const std::optional<std::size_t> divided_by_;
   ShardSetWriter writer_;
@@ -114,7 +116,7 @@ class Conversion {
   std::vector<std::string> first_bad_;  // keys, a few
   SampleId last_bad_;                   // that was tolerated
   std::string last_fault_;
-  bool last_is_incomplete_ = false;  // it lacks a file or a row, or has text that is not text
+  bool last_is_incomplete_ = false;                             // see is_of_sample
   const std::size_t notes_said_ = source_.info().notes.size();  // when it was opened
 };
 

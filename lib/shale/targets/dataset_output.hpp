@@ -7,18 +7,13 @@
 #include "shale/format/format.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/requests/convert_request.hpp"
+#include "shale/shards/common_keys.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/work_folder.hpp"
 
 // What the commands share that write a directory of shards.
 
 namespace shale {
-
-/// Some of the shards of a dataset, in order, and the folder that they lie in.
-struct ShardsIn {
-  DatasetPaths paths;
-  ForEachShard for_each;
-};
 
 /// Errors: Code::exists for what is neither a dataset nor free.
 void refuse_strange_output(const std::string& output, Place place);

@@ -70,14 +70,8 @@ struct Side {
   ShardsIn shards;
   bool is_proved = true;  // false: somebody else may have written them, long ago
   std::size_t field = field_of_duplicates(manifest).value();
-  std::optional<std::size_t> label = label_of(manifest.schema);
+  std::optional<std::size_t> label = label_of(manifest);
   std::uint64_t end = 0;  // behind its last row
-
- private:
-  static std::optional<std::size_t> label_of(const Schema& schema) {
-    const std::optional<std::size_t> label = schema.find("label");
-    return label && schema.fields[*label].kind == Kind::integer ? label : std::nullopt;
-  }
 };
 
 std::vector<Side> sides_of(const Manifest& manifest, const DuplicateSearch& search) {

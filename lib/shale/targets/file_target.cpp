@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "shale/io/file_summary.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/targets/dataset_output.hpp"
@@ -107,15 +109,15 @@ void say_what_is_lost(const ConvertRequest& request, const Format& format, const
   if (!source.classes.empty() && !is_array_name(request.output) &&
       !is_archive_name(request.output) && !is_tensor_name(request.output))
     events.say("the file has no place for class names; --with-index keeps them beside it");
-  const bool has_others = std::any_of(
-      source.schema.fields.begin(), source.schema.fields.end(),
-      [](const Field& field) { return field.kind == Kind::real || field.kind == Kind::tensor; });
-  if (!format.can.keeps_dtypes && has_others) {
-    events.say(
-        fmt::format("{} has no dtypes: reals and arrays are read back as bytes; --with-index keeps "
-                    "their dtypes beside it",
-                    format.a_file));
-  }
+  const bool has_others = std::ranges::any_of(source.schema.fields, [](const Field& field) {
+    const bool is_double = field.kind == Kind::real && field.dtype.item_bytes() != sizeof(float);
+    return is_double || field.is_json || field.elements == Kind::text;
+  });
+  if (format.can.keeps_dtypes || !has_others) return;
+  events.say(fmt::format(
+      "{} does not say what is a 64-bit float, JSON or a list of text: they are read back as "
+      "bytes, text and a list of bytes; --with-index keeps their types beside it",
+      format.a_file));
 }
 
 void say_what_readers_want(const ConvertRequest& request, const Events& events) {
@@ -142,9 +144,9 @@ void publish_with_lists(TemporaryOutput& output, ListsBeside* lists) {
 void refuse_unfit_file(const ConvertRequest& request, const Format& format,
                        const SourceInfo& source) {
   if (is_archive_name(request.output) || is_tensor_name(request.output))
-    refuse_images(source, request.output, !request.fields.empty());
+    refuse_images(source, request.output, !request.fields.only.empty());
   if (is_array_name(request.output))
-    (void)only_array_field(source, request.output, !request.fields.empty());
+    (void)only_array_field(source, request.output, !request.fields.only.empty());
   if (request.with_index && is_packed(request, source.schema)) {
     throw Error(Code::usage, "--with-index: a file of several tensors is written without an index")
         .at(request.output)
@@ -164,6 +166,14 @@ FileTarget::FileTarget(ConvertRequest request, KeySink left_out)
 void FileTarget::look(const Events& /*events*/) {
   if (!output_ && !is_only_planned_) clear_left_output(request_.output);
   refuse_taken_output(request_.output, request_.overwrite);
+  // What a kill left of this output has its names, and goes when it is taken.
+  if (request_.with_index && !stands(WorkFolder::path_beside(request_.output)))
+    refuse_foreign_files(SetPlace::beside_file(request_.output),
+                         {std::begin(kListSuffixes), std::end(kListSuffixes)});
+}
+
+void FileTarget::refuse_untakeable() const {
+  WorkFolder::refuse_unwritable(WorkFolder::BesideFile{request_.output});
 }
 
 void FileTarget::take() { output_.emplace(request_.output, request_.overwrite); }
@@ -209,15 +219,22 @@ PlannedRun FileTarget::describe(const SourceInfo& info) const {
   return {.wanted = wanted_manifest(request_, info), .head = {}};
 }
 
-void FileTarget::plan(ConvertPlan& plan, const Events& events) const {
-  for (const std::string& note : plan.notes) events.say(note);
+void FileTarget::plan(ConvertPlan& plan) const {
   drop_shard_options(plan.manifest);
-  plan.file_bytes =
-      is_tensor_name(request_.output)
-          ? format_named(request_.format)
-                .tensors->frame(plan.manifest.schema.fields, plan.manifest.digest.samples)
-                .file_bytes()
-          : plan.data_bytes;
+  const std::vector<Field>& fields = plan.manifest.schema.fields;
+  const std::uint64_t samples = plan.manifest.digest.samples;
+  plan.file_bytes = plan.data_bytes;
+  if (is_tensor_name(request_.output))
+    plan.file_bytes = format().tensors->frame(fields, samples).file_bytes();
+  if (is_archive_name(request_.output)) {
+    plan.manifest.format = "npz";
+    std::vector<NpzMemberSize> members;
+    for (const Field& field : fields) {
+      const TensorFrame frame = format().tensors->frame(std::span(&field, 1), samples);
+      members.push_back({field.name + ".npy", frame.file_bytes()});
+    }
+    plan.file_bytes = npz_bytes(members);
+  }
   if (lists_) plan.lists = lists_->report();
 }
 

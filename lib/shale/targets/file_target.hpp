@@ -27,6 +27,7 @@ class FileTarget final : public Target {
   explicit FileTarget(ConvertRequest request, KeySink left_out = {});
 
   void look(const Events& events) override;
+  void refuse_untakeable() const override;
   void take() override;
   [[nodiscard]] WorkFolder& work() override { return output_->work(); }
   [[nodiscard]] bool keeps_listing() const override { return false; }
@@ -40,7 +41,7 @@ class FileTarget final : public Target {
     return std::nullopt;
   }
   void refuse_taken(const SourceInfo& /*info*/, const std::string& /*head*/) const override {}
-  void plan(ConvertPlan& plan, const Events& events) const override;
+  void plan(ConvertPlan& plan) const override;
   [[nodiscard]] std::optional<RunState> begin(const RunInput& input, const Events& events) override;
   [[nodiscard]] ShardSetWriter::Options division(const Schema& schema) const override;
   void complete(Conversion* conversion, ConvertReport& report, const Events& events) override;

@@ -4,6 +4,8 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/field_choice.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
@@ -24,6 +26,7 @@ constexpr Difference kOfTheInput[] = {
     {kPairsOption, "files with their partners", "files alone"},
     {kMetadataOption, "files with their metadata", "files alone"},
     {kFoldersOption, "several folders", "one input"},
+    {kFieldsOption, "fields that were chosen or renamed", "fields as they are"},
     {kLayoutOption, "files of a layout", "shards"},
 };
 
@@ -84,6 +87,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (!source.pairs.empty()) options.emplace_back(kPairsOption, source.pairs);
   if (!source.metadata.empty()) options.emplace_back(kMetadataOption, source.metadata);
   if (!source.folders.empty()) options.emplace_back(kFoldersOption, source.folders);
+  if (!source.fields.empty()) options.emplace_back(kFieldsOption, source.fields);
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);
@@ -110,6 +114,11 @@ Identity identity_of(const Manifest& manifest) {
   identity.emplace_back("input samples", std::to_string(manifest.source.samples));
   identity.emplace_back("input bytes", std::to_string(manifest.source.bytes));
   identity.emplace_back("input fingerprint", manifest.source.fingerprint.hex());
+  if (manifest.source.kind == kProgramKind) {
+    // A program has no fields but those that it says.
+    identity.emplace_back("fields", fields_text(manifest.schema));
+    identity.emplace_back("keys", manifest.schema.has_keys ? "names" : "numbers");
+  }
   identity.emplace_back("class table", hash_of_classes(manifest.classes).hex());
   // Last: of all that differs with the input, two hashes tell a reader least.
   for (const auto& option : manifest.options) {

@@ -107,6 +107,7 @@ class ListDirectory {
   }
 
   ConvertPlan plan() {
+    WorkFolder::refuse_unwritable(WorkFolder::BesideFile{request_.output});
     ConvertPlan plan;
     const SplitLists lists = open(temporary_folder(), "", &plan);
     plan.file_bytes = plan.data_bytes;

@@ -11,7 +11,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/datasets/file_list.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/io/file_stamp.hpp"
@@ -134,16 +134,17 @@ void add_stamp(Identity& identity, const std::string& input) {
     if (!fs::is_regular_file(stream->file, error)) return;  // read once: its bytes say what it is
     file = std::move(stream->file);
   }
-  if (!file) return;
-  const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
-  identity.emplace_back(
-      fmt::format("input file {}", printable(fs::path(*file).filename().string())),
-      fmt::format("{} bytes, {}", stamp.bytes, modified_text(stamp.modified_ns)));
-  const auto listed = files_of_list(*file);
-  if (!listed) return;
+  const auto files = archive_of_path(path) ? std::nullopt : files_of_set(path);
+  if (file) {
+    const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
+    identity.emplace_back(
+        fmt::format("input file {}", printable(fs::path(*file).filename().string())),
+        fmt::format("{} bytes, {}", stamp.bytes, modified_text(stamp.modified_ns)));
+  }
+  if (!files) return;
   std::uint64_t bytes = 0;
   std::string stamps;
-  for (const SetMember& one : *listed) {
+  for (const SetMember& one : *files) {
     const FileStamp of_one = stamp_of(one.path).value_or(FileStamp{});
     bytes += of_one.bytes;
     stamps += fmt::format("{} {}\n", of_one.bytes, of_one.modified_ns);

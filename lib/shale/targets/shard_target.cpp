@@ -32,6 +32,8 @@ bool is_new_pairs(const Manifest& was, const Manifest& wanted, const ConvertRequ
   return !request.files.pairs.is_given && has_pairs(wanted) && !has_pairs(was);
 }
 
+}  // namespace
+
 // The output is a finished set: of this very command, or of another one.
 ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted,
                                const SourceInfo& source) {
@@ -61,6 +63,8 @@ ConvertReport already_complete(const ConvertRequest& request, const Manifest& wa
       .at(join_path(request.output, kSkippedName))
       .hint("fix or remove the samples that it lists, then convert again with --overwrite");
 }
+
+namespace {
 
 // Of a stream, which is known at its end: read to there, and compared sample by sample.
 ConvertReport stream_already_complete(const ConvertRequest& request, const Events& events,
@@ -147,6 +151,10 @@ void leave_stopped_run(WorkFolder& work, const ConvertRequest& request, Code cod
 
 }  // namespace
 
+void clear_left_of_finished(const std::string& output) noexcept {
+  if (!holds_unfinished_append(output)) WorkFolder::clear_left(output);
+}
+
 ShardTarget::ShardTarget(ConvertRequest request)
     : Target(std::move(request)), set_(SetPlace::of_dataset(request_.output)) {}
 
@@ -187,8 +195,7 @@ std::optional<ConvertReport> ShardTarget::completed(RunInput& input, const Event
       !first_difference(identity_of(read_manifest(request_.output)), identity_of(input.wanted));
   if (request_.overwrite && !is_this_run) return std::nullopt;
   ConvertReport report = compared_with_input(request_, events, format(), input);
-  if (!work_ && !is_only_planned_ && !holds_unfinished_append(request_.output))
-    WorkFolder::clear_left(request_.output);
+  if (!work_ && !is_only_planned_) clear_left_of_finished(request_.output);
   return report;
 }
 

@@ -9,6 +9,16 @@
 
 namespace shale {
 
+/// The report of a finished set at `request.output` that is the result of this very command.
+/// Errors: Code::exists, saying what differs; Code::damaged for a file that is missing or of
+/// another size; Code::limit for more bad samples than the request allows.
+[[nodiscard]] ConvertReport already_complete(const ConvertRequest& request, const Manifest& wanted,
+                                             const SourceInfo& source);
+
+/// Removes what a run left in its work folder that was killed when its set was finished: not an
+/// append, with which the same command goes on.
+void clear_left_of_finished(const std::string& output) noexcept;
+
 /// A directory of shards, built in OUT/.shale.
 class ShardTarget : public Target {
  public:
@@ -24,7 +34,7 @@ class ShardTarget : public Target {
                                                        const Events& events) override;
   void refuse_taken(const SourceInfo& info, const std::string& head) const override;
   [[nodiscard]] std::string_view space_hint() const override;
-  void plan(ConvertPlan& /*plan*/, const Events& /*events*/) const override {}
+  void plan(ConvertPlan& /*plan*/) const override {}
   [[nodiscard]] std::optional<RunState> begin(const RunInput& input, const Events& events) override;
   [[nodiscard]] ShardSetWriter::Options division(const Schema& schema) const override;
   void complete(Conversion* conversion, ConvertReport& report, const Events& events) override;

@@ -27,7 +27,7 @@ std::uint64_t divided_up(std::uint64_t number, std::uint64_t by) {
 ManifestSource without_bad_samples(const ConvertRequest& request, const SourceInfo& source) {
   ManifestSource least = source.manifest;
   // Of a part they are its share of the whole: its samples may be the small ones.
-  if (source.part && !source.row_bytes) least.bytes = 0;
+  if ((source.part || source.leaves_bytes) && !source.row_bytes) least.bytes = 0;
   // What image work makes of them may be as small as nothing, but for raw pixels.
   if (source.transform) least.bytes = source.transform->fixed_bytes().value_or(0) * least.samples;
   if (source.image_fields.empty() || request.on_error != OnError::skip || least.samples == 0)

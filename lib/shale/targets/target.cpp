@@ -148,6 +148,7 @@ ConvertPlan plan(Target& target, PlanFor purpose, const std::string& scratch_fol
                  const Events& events) {
   if (purpose == PlanFor::telling) target.only_plan();
   look_before(target, events);
+  if (!target.is_finished()) target.refuse_untakeable();
   RunInput input = open_for(target, scratch_folder, Listing::none, events);
   const ConvertRequest& request = target.request();
   ConvertPlan plan;
@@ -167,7 +168,8 @@ ConvertPlan plan(Target& target, PlanFor purpose, const std::string& scratch_fol
                                  ? ShardLimits{division.limit_bytes, division.limit_samples}
                                  : ShardLimits{kAnySize, kAnySize};
   forecast(plan, request, target.format(), *input.source, std::move(input.wanted), limits);
-  target.plan(plan, events);
+  for (const std::string& note : plan.notes) events.say(note);
+  target.plan(plan);
   return plan;
 }
 

@@ -55,6 +55,12 @@ class Target {
   /// True if a finished set stands there that may be the result of this very command: that is found
   /// out before anything is taken.
   [[nodiscard]] virtual bool is_finished() const { return false; }
+  /// The dataset that the samples come behind, as look() found it after take(); null: there is
+  /// none.
+  [[nodiscard]] virtual const Manifest* appended_to() const { return nullptr; }
+  /// Refuses a place that take() could not take, as far as that shows without writing. Errors:
+  /// those of take().
+  virtual void refuse_untakeable() const { WorkFolder::refuse_unwritable(request_.output); }
   /// Takes the place for this process alone, and finishes what an earlier run left half moved.
   /// Errors: Code::exists where another process works; Code::io.
   virtual void take() = 0;
@@ -80,7 +86,7 @@ class Target {
   /// What it writes at least. Errors: Code::io where there is less room than that.
   SpaceNeed require_space(const SourceInfo& info, const Events& events) const;
   /// Completes a plan that is told.
-  virtual void plan(ConvertPlan& plan, const Events& events) const = 0;
+  virtual void plan(ConvertPlan& plan) const = 0;
   /// Begins the journal, or continues where an earlier run of the same command was. Errors:
   /// Code::io, also where there is less space than it takes.
   [[nodiscard]] virtual std::optional<RunState> begin(const RunInput& input,

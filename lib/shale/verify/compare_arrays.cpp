@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/flow/permutation.hpp"
@@ -96,14 +97,6 @@ void read_elements(std::vector<SampledElement>& elements, const std::vector<std:
 }
 
 constexpr std::uint64_t kMostElements = 1024;  // of each array
-
-std::string fields_text(const Schema& schema) {
-  std::string text;
-  for (const Field& field : schema.fields) {
-    text += (text.empty() ? "" : ", ") + field_text(field);
-  }
-  return text;
-}
 
 std::string against_example(const Schema& schema) {
   std::string text;

@@ -11,6 +11,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/transform.hpp"
@@ -25,8 +26,7 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kMostListedElements = 4096;
-constexpr std::size_t kMostHeldFindings = 1000;
+constexpr std::size_t kMostListedElements = 4096, kMostHeldFindings = 1000;
 constexpr std::size_t kHashBytes = 16;
 
 std::string measure_of(const Record& record, const Schema& schema) {
@@ -106,7 +106,7 @@ class SampleComparison {
         events_{Callbacks{.note = {}, .progress = {}, .should_stop = log.events().should_stop}},
         classes_(source.info().classes),
         open_(dataset_.paths, manifest_, dataset_.shards) {
-    if (compared.compares_labels && is_by_key()) label_ = label_of(manifest_.schema);
+    if (compared.compares_labels && is_by_key()) label_ = label_of(manifest_);
     if (compared.does_image_work) find_work(compared.against);
     find_fields();
     facts_.has_other_order_of_fields |= compared.has_other_order_of_fields;
@@ -158,22 +158,31 @@ class SampleComparison {
   // not say what they were, and a damaged one may hold any bytes.
   void find_fields() {
     schema_ = transform_ ? transform_->output() : source_.info().schema;
+    const std::optional<std::size_t> their_label = label_of(schema_, source_.info().fields);
     std::optional<std::size_t> last;
     for (Field& field : schema_.fields) {
       const std::optional<std::size_t> same = manifest_.schema.find(field.name);
+      const bool is_label = field_of_.size() == their_label, is_first = field_of_.empty();
       field_of_.push_back(same);
-      const bool is_label = field.name == "label", is_first = field_of_.size() == 1;
       if (!same && !is_label) throw lacks_field(field, is_first);
       if (same && !is_label) refuse_other_kind(field, manifest_.schema.fields[*same], is_first);
       if (same) {
         facts_.has_other_order_of_fields |= last && *last > *same;
         last = same;
       }
-      if (is_by_key() && is_located(field.kind) && field.kind != Kind::list)
-        field = {.name = field.name, .kind = Kind::bytes};
+      if (same && !is_label && field.is_ragged()) {
+        const Field& stored = manifest_.schema.fields[*same];
+        for (std::size_t axis = 0; axis < field.shape.size(); ++axis) {
+          if (field.shape[axis] != stored.shape[axis]) field.shape[axis] = kFreeSide;
+        }
+      }
+      // What one of the two may lack, both may.
+      if (same) field.is_optional |= manifest_.schema.fields[*same].is_optional;
+      if (is_by_key() && is_located(field.kind) && field.kind != Kind::list && !field.is_ragged())
+        field = {.name = field.name, .kind = Kind::bytes, .is_optional = field.is_optional};
     }
-    for (const Field& field : manifest_.schema.fields) {
-      if (field.name != "label" && !schema_.find(field.name))
+    for (std::size_t i = 0; const Field& field : manifest_.schema.fields) {
+      if (i++ != label_of(manifest_) && !schema_.find(field.name))
         facts_.fields_uncompared.push_back(field.name);
     }
   }
@@ -182,12 +191,26 @@ class SampleComparison {
     const bool is_run = is_located(field.kind) && field.kind != Kind::list;
     const bool is_same = is_run && !is_first ? is_located(stored.kind) && stored.kind != Kind::list
                                              : stored.kind == field.kind;
-    if (!is_same) throw lacks_field(field, true);
-    if (field.kind != Kind::tensor || stored.kind != Kind::tensor) return;
-    if (field.dtype == stored.dtype && field.shape == stored.shape) return;
-    throw Error(Code::mismatch, "the dataset has {}, but the source {}", field_text(stored),
-                field_text(field))
-        .at(request_.dataset);
+    const bool are_tensors = field.kind == Kind::tensor && stored.kind == Kind::tensor;
+    if (is_same && !are_tensors && !field.is_ragged()) return;
+    if (is_same && are_tensors && field.dtype == stored.dtype && may_have_shapes_of(field, stored))
+      return;
+    Error error(Code::mismatch, "the dataset has {}, but the source {}", field_text(stored),
+                field_text(field));
+    if (manifest_.layout.dialect != Dialect::own)
+      error.hint(
+          "a file alone may not say what its fields are: 'shale convert --with-index' writes it "
+          "with an index that does");
+    throw error.at(request_.dataset);
+  }
+
+  // A file of another tool may not say which sides are free; those of each sample are compared.
+  static bool may_have_shapes_of(const Field& field, const Field& stored) {
+    return field.shape == stored.shape ||
+           (field.is_ragged() &&
+            std::ranges::equal(field.shape, stored.shape, [](auto side, auto other) {
+              return side == other || side == kFreeSide || other == kFreeSide;
+            }));
   }
 
   [[nodiscard]] DatasetDigest list_dataset(ComparedRows& ours) const {
@@ -264,7 +287,7 @@ class SampleComparison {
         report_absent(*sample);
         sample = ours.next();
       } else {
-        if (sample->place != kSkipped) compare(*source, *sample);
+        compare(*source, *sample);
         last = std::move(source->key);
         source = theirs.next();
         sample = ours.next();
@@ -385,11 +408,12 @@ class SampleComparison {
   void compare(const ComparedRow& source, const ComparedRow& sample) {
     const std::uint64_t before = found_;
     compare_both(source, sample);
-    ++(found_ == before ? facts_.same : facts_.different);
+    std::uint64_t& as_it_was = sample.place == kSkipped ? facts_.skipped : facts_.same;
+    ++(found_ == before ? as_it_was : facts_.different);
   }
 
   void compare_both(const ComparedRow& source, const ComparedRow& sample) {
-    if (!is_by_key()) return;
+    if (!is_by_key() || sample.place == kSkipped) return;
     if (source.place == kLacking) {
       return hold(finding_of(source.key,
                              "sample is incomplete in the source: a file or a label that belongs "

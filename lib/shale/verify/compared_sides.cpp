@@ -9,17 +9,12 @@
 
 namespace shale {
 
-std::optional<std::size_t> label_of(const Schema& schema) {
-  const std::optional<std::size_t> label = schema.find("label");
-  return label && schema.fields[*label].kind == Kind::integer ? label : std::nullopt;
-}
-
 SourceSide::SourceSide(Source& whole, std::shared_ptr<const Transform> transform,
                        const Schema& schema, JoinedBy joined_by, const Manifest& dataset,
                        ComparedRows& list)
     : whole_(whole),
       joined_by_(joined_by),
-      label_(label_of(whole.info().schema)),
+      label_(label_of(whole.info().schema, whole.info().fields)),
       dataset_(dataset),
       list_(list) {
   info_ = whole.info();
@@ -33,7 +28,7 @@ std::optional<PendingSample> SourceSide::next(std::uint64_t) {
   while (std::optional<PendingSample> sample = next_of_whole()) {
     const bool is_by_key = joined_by_ == JoinedBy::key;
     std::int64_t label = 0;
-    if (label_ && (is_by_key || !dataset_.schema.find("label"))) {
+    if (label_ && (is_by_key || !label_of(dataset_))) {
       label = std::exchange(sample->cells[*label_].integer, 0);
     } else if (label_ && !info_.row_bytes) {
       sample->cells[*label_].integer = label_by_name(sample->cells[*label_].integer);
@@ -111,16 +106,28 @@ bool StoredSide::take_places(ShardCursor& shard, const IndexRow& row, PendingSam
   }
   sample.keeps_open = shard.reader;
   const std::optional<std::size_t> label =
-      joined_by_ == JoinedBy::key ? label_of(info_.schema) : std::nullopt;
+      joined_by_ == JoinedBy::key
+          ? label_of(info_.schema, option_of(dataset_.manifest, kFieldsOption))
+          : std::nullopt;
+  ShapeWalk walk(row.sides);
+  std::vector<std::span<const std::uint64_t>> shapes;
+  for (const Field& field : dataset_.manifest.schema.fields) shapes.push_back(walk.next(field));
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     const std::size_t field = fields_[i].value_or(0);
     const InputFile& file = shard.reader->file_of_field(field);
     sample.descriptors.push_back(file.descriptor());
     sample.cells.emplace_back();
-    if (!fields_[i] || i == label) continue;
+    if (!fields_[i]) continue;
+    if (i == label) {
+      sample.cells.back().lacks_number = row.cells[field].lacks_number;
+      continue;
+    }
     sample.cells.back() = row.cells[field];
+    if (info_.schema.fields[i].is_ragged())
+      sample.sides.insert(sample.sides.end(), shapes[field].begin(), shapes[field].end());
     if (!is_located(info_.schema.fields[i].kind)) continue;
     const FieldPlace& place = row.cells[field].place;
+    if (place.offset == kMissing && info_.schema.fields[i].is_optional) continue;
     if (place.offset > file.size() || place.length > file.size() - place.offset) return false;
     if (info_.schema.fields[i].kind == Kind::list) {
       const std::vector<FieldPlace> elements = shard.reader->elements_of(place);
@@ -134,7 +141,7 @@ bool StoredSide::take_places(ShardCursor& shard, const IndexRow& row, PendingSam
 RowsSide::RowsSide(const OpenedDataset& dataset, const Schema& schema) {
   std::vector<std::string> fields;
   for (const Field& field : schema.fields) fields.push_back(field.name);
-  rows_ = make_dataset_source(dataset, {.fields = std::move(fields)});
+  rows_ = make_dataset_source(dataset, {.fields = {.only = std::move(fields)}});
   info_ = rows_->info();
   info_.image_fields.clear();
   info_.digest.reset();

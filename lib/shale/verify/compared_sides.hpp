@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "shale/data/field_choice.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/source.hpp"
@@ -66,9 +67,6 @@ class ComparedSide : public Source {
   SourceInfo info_;
   std::deque<Known> known_;
 };
-
-/// The field of labels, if they are integers.
-[[nodiscard]] std::optional<std::size_t> label_of(const Schema& schema);
 
 /// The source that a dataset is compared with. Samples that are incomplete go into `list` at once.
 /// Where samples are joined by content, labels get the numbers that `dataset` gives to their names.

@@ -7,9 +7,10 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/datasets/file_list.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
+#include "shale/format/tensor_file.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/verify/verify_files.hpp"
 
@@ -54,11 +55,11 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
   report.shards = 1;
   report.proves_payload = false;
   try {
-    Survey survey = survey_file(format, files[0], std::nullopt, progress);
+    Survey survey = survey_file(format, files[0], {}, progress);
     for (std::string& note : survey.notes) log.note(std::move(note));
     ShardLayout unindexed = survey.layout;
     unindexed.has_checksums = false;
-    const bool compares_own = compares_container(request, format, unindexed);
+    const bool compares_own = compares_container(request, format, unindexed, files[0]);
     format.scan(
         {files, survey.schema, survey.layout, compares_own || request.depth == VerifyDepth::deep,
          survey.samples, survey.bases, progress},
@@ -84,10 +85,10 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
   const Manifest& manifest = dataset.manifest;
   const ShardList& shards = dataset.shards;
   const auto command = [&] {
-    return index_command(file, request.index_folder, manifest.layout.dialect, true);
+    return index_command(file, request.index_folder, parsing_of(manifest.layout), true);
   };
   const std::optional<std::string> change =
-      is_indexed ? change_since_index(InputFile(file), manifest, shards.only()) : std::nullopt;
+      is_indexed ? change_of_indexed(InputFile(file), manifest, shards.only()) : std::nullopt;
   // Blocks and checksums name what differs of a file of the same size.
   const bool can_tell = change && manifest.layout.has_checksums && shards.size() == 1 &&
                         shards[0].files.size() == 1 &&
@@ -108,8 +109,8 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
   return true;
 }
 
-// The files of a list, each with its index if it has one.
-std::optional<OpenedDataset> open_list_to_verify(const VerifyRequest& request, VerifyLog& log) try {
+// The files of a set, each with its index if it has one.
+std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, VerifyLog& log) try {
   OpenedDataset dataset = open_dataset({.path = request.dataset,
                                         .index_folder = request.index_folder,
                                         .generator = request.generator,
@@ -134,19 +135,19 @@ std::optional<OpenedDataset> open_list_to_verify(const VerifyRequest& request, V
 }  // namespace
 
 bool compares_container(const VerifyRequest& request, const Format& format,
-                        const ShardLayout& layout) {
-  return request.depth != VerifyDepth::quick && format.can.self_checksummed &&
-         layout.dialect != Dialect::own && !layout.has_checksums;
+                        const ShardLayout& layout, const InputFile& file) {
+  return request.depth != VerifyDepth::quick && layout.dialect != Dialect::own &&
+         !layout.has_checksums && proves_itself(format, file);
 }
 
 std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {
+  if (files_of_set(request.dataset)) return open_set_to_verify(request, log);
   const Place place = look_at(request.dataset);
   const std::optional<std::string> file =
       place == Place::dataset ? std::nullopt : file_of_path(request.dataset);
   if (place != Place::dataset && !file) throw not_a_dataset(request.dataset, place);
   if (!file && std::none_of(request.against.begin(), request.against.end(), file_of_path))
     refuse_file_options(request.dataset, kOwnDataset, request.index_folder, {});
-  if (file && files_of_list(*file)) return open_list_to_verify(request, log);
   OpenedDataset dataset;
   dataset.paths =
       file ? DatasetPaths::of_file(*file, request.index_folder) : DatasetPaths(request.dataset);

@@ -11,7 +11,7 @@ namespace shale {
 /// True if what there is to prove a file of another tool by are the checksums of its container, and
 /// they are to be compared.
 [[nodiscard]] bool compares_container(const VerifyRequest& request, const Format& format,
-                                      const ShardLayout& layout);
+                                      const ShardLayout& layout, const InputFile& file);
 
 /// The dataset that a verification is of, its manifest read and its totals verified: a directory,
 /// or a file of another tool that has an index. nullopt: there is nothing more to check, all has

@@ -45,7 +45,8 @@ std::optional<Result> ShardTasks::take_result(OrderedPipeline<Result>& pipeline,
 void ShardTasks::prove_bytes(const std::shared_ptr<ShardCheck>& check) {
   StraddlingJoin join;
   // Where values do not lie in the order of the rows, the walk proves their checksums.
-  const bool compares_own = compares_container(request_, format_, check->manifest.layout);
+  const bool compares_own =
+      compares_container(request_, format_, check->manifest.layout, check->reader.files().front());
   const bool reads_payload = request_.depth == VerifyDepth::deep || compares_own ||
                              (!check->has_ordered_places && check->reader.has_checksums());
   log_.report().proves_container = compares_own;
@@ -112,7 +113,7 @@ bool ShardTasks::is_sound(const ShardCheck& check, const SplitScan& scan, const 
                           IndexWindow& index) const {
   const bool reads_payload =
       (request_.depth == VerifyDepth::deep && format_.can.self_checksummed) ||
-      compares_container(request_, format_, check.manifest.layout) ||
+      compares_container(request_, format_, check.manifest.layout, check.reader.files().front()) ||
       (check.reader.has_checksums() && !check.has_ordered_places);
   try {
     return verify_split_rows(check, format_, scan, rows, reads_payload, index,

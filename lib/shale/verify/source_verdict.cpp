@@ -5,6 +5,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/labels/sample_choice.hpp"
+#include "shale/manifest/naming.hpp"
 
 namespace shale {
 namespace {
@@ -117,6 +118,13 @@ std::string sentence_of(SourceVerdict verdict, const ComparedFacts& facts,
   return text;
 }
 
+// What it did not take is not compared.
+std::string skipped_of(const ComparedFacts& facts) {
+  if (facts.skipped == 0) return {};
+  return fmt::format("; {} of the source {} skipped ({})", samples_text(facts.skipped),
+                     facts.skipped == 1 ? "was" : "were", kSkippedName);
+}
+
 }  // namespace
 
 std::string_view name_of(SourceVerdict verdict) {
@@ -137,7 +145,8 @@ SourceComparison judge(const ComparedFacts& facts, const Manifest& dataset) {
           .different = facts.different,
           .not_in_source = facts.not_in_source + facts.of_other_runs,
           .not_in_dataset = facts.not_in_dataset + facts.left_out,
-          .sentence = sentence_of(verdict, facts, dataset)};
+          .skipped = facts.skipped,
+          .sentence = sentence_of(verdict, facts, dataset) + skipped_of(facts)};
 }
 
 }  // namespace shale

@@ -17,6 +17,7 @@ struct ComparedFacts {
   std::uint64_t runs_found = 0;        ///< of a dataset that was appended to: those in the source
   std::uint64_t not_in_dataset = 0;    ///< of the source, that should be there
   std::uint64_t left_out = 0;          ///< of the source, by a dataset of chosen samples
+  std::uint64_t skipped = 0;           ///< of the source, that are in skipped.csv of the dataset
   bool is_damaged = false;             ///< the dataset is not as it was written
   std::uint64_t under_other_keys = 0;  ///< where no key is in both: of not_in_source
   bool is_in_other_order = false;

@@ -11,9 +11,12 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/open_dataset.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/verify/open_to_verify.hpp"
@@ -141,6 +144,31 @@ LibraryVerdict verify_by_library(const ShardCheck& shard, const Format& format,
   return verdict;
 }
 
+// Of a source that has an index the digests in it are compared: first its own bytes are proved, as
+// those of the dataset are. Errors: Code::damaged.
+void prove_source(const VerifyRequest& request, const Events& events) {
+  const std::string& against = request.against.front();
+  if (request.against.size() > 1 || look_at(against) == Place::absent) return;
+  const bool is_set = look_at(against) == Place::dataset;
+  const std::optional<std::string> file = is_set ? std::nullopt : file_of_path(against);
+  const bool is_indexed =
+      file && is_manifest(DatasetPaths::of_file(*file, request.index_folder).manifest);
+  if (!is_set && !is_indexed) return;
+  VerifyRequest source = request;
+  source.dataset = against;
+  source.depth = std::min(request.depth, VerifyDepth::full);
+  source.against.clear();
+  source.is_strict = false;
+  if (is_set) source.index_folder.clear();
+  const VerifyReport report = verify(source, {}, events);
+  if (report.findings == 0) return;
+  throw Error(Code::damaged, "the source is damaged ({}), so it was not compared",
+              format_counted(report.findings, "finding", "findings"))
+      .at(against)
+      .because(describe(report.first_findings.front()))
+      .hint(fmt::format("run 'shale verify {}' to list what is damaged there", printable(against)));
+}
+
 // One dataset, shard by shard: which checks there are, and in which order.
 class Verification {
  public:
@@ -171,21 +199,10 @@ class Verification {
                             report.second_opinion.library,
                             format_counted(unasked_shards_, "shard", "shards"), obstacle_));
     }
-    if (!request_.against.empty()) compare_with_source();
   }
 
  private:
   [[nodiscard]] const ShardLayout& layout() const { return dataset_.manifest.layout; }
-
-  void compare_with_source() {
-    try {
-      verify_against(request_, dataset_, log_);
-    } catch (const Error& error) {
-      if (error.code() != Code::damaged) throw;
-      log_.add_damage(error, "");
-      log_.report().is_compared = false;
-    }
-  }
 
   void check_shards() {
     const auto visit = [this](std::uint64_t number, bool is_proved) {
@@ -240,6 +257,18 @@ class Verification {
   ShardVerifier verifier_;
 };
 
+void compare_with_source(const VerifyRequest& request, const OpenedDataset& dataset,
+                         VerifyLog& log) {
+  try {
+    prove_source(request, log.events());
+    verify_against(request, dataset, log);
+  } catch (const Error& error) {
+    if (error.code() != Code::damaged) throw;
+    log.add_damage(error, "");
+    log.report().is_compared = false;
+  }
+}
+
 // Of a file without an index there is nothing to verify but its structure, which is done; yet its
 // samples can be compared.
 void compare_unindexed(const VerifyRequest& request, VerifyLog& log) {
@@ -251,25 +280,46 @@ void compare_unindexed(const VerifyRequest& request, VerifyLog& log) {
                                               .generator = request.generator,
                                               .memory_bytes = request.memory_bytes},
                                              log.events());
+  prove_source(request, log.events());
   verify_against(request, dataset, log);
 }
 
-}  // namespace
-
-VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const Events& events) {
-  const StandingState standing(request.dataset);
+// `standing`: what is verified, as long as it is not replaced.
+VerifyReport verify_standing(const VerifyRequest& request, const StandingState& standing,
+                             const FindingSink& sink, const Events& events) {
   const FindingSink sink_of_standing = [&](const Finding& finding) {
-    if (standing.is_replaced()) throw replaced_dataset(standing.paths().manifest);
+    if (standing.is_replaced()) throw standing.replaced();
     if (sink) sink(finding);
   };
   VerifyLog log(sink_of_standing, events);
   if (const std::optional<OpenedDataset> dataset = open_to_verify(request, log)) {
-    Verification(request, *dataset, log).run();
+    Verification(request, *dataset, log).run();  // its threads and memory go with it
+    if (!request.against.empty()) compare_with_source(request, *dataset, log);
   } else if (!request.against.empty() && log.findings() == 0) {
     compare_unindexed(request, log);
   }
   log.step();
   return std::move(log.report());
+}
+
+}  // namespace
+
+VerifyReport verify(const VerifyRequest& request, const FindingSink& sink, const Events& events) {
+  constexpr int kTries = 5;
+  for (int tries = 1;; ++tries) {
+    const StandingState standing(request.dataset);
+    bool has_told = false;
+    const FindingSink told = [&](const Finding& finding) {
+      has_told = true;
+      if (sink) sink(finding);
+    };
+    try {
+      return verify_standing(request, standing, told, events);
+    } catch (const Error& error) {
+      if (error.code() == Code::interrupted || !standing.is_replaced()) throw;
+      if (has_told || tries == kTries) throw standing.replaced();
+    }
+  }
 }
 
 }  // namespace shale

@@ -1,12 +1,14 @@
 #include "shale/verify/verify_against.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "shale/archives/archive_tree.hpp"
 #include "shale/archives/tar_stream.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/folders/frames_source.hpp"
@@ -18,9 +20,12 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/array_source.hpp"
+#include "shale/sources/chosen_fields.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/input_request.hpp"
+#include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
+#include "shale/sources/open_input.hpp"
 #include "shale/verify/compare_arrays.hpp"
 #include "shale/verify/compare_remade.hpp"
 #include "shale/verify/compare_samples.hpp"
@@ -28,6 +33,37 @@
 
 namespace shale {
 namespace {
+
+// As the input has them that it was made from.
+std::vector<std::string> names_in_input(const Manifest& manifest) {
+  std::vector<std::string> names;
+  for (const Field& field : manifest.schema.fields) names.push_back(field.name);
+  for (const auto& [of_input, name] : field_names_of(option_of(manifest, kFieldsOption)))
+    std::ranges::replace(names, name, of_input);
+  return names;
+}
+
+// Columns that have other names in the dataset get these.
+void rename_columns(std::vector<ArrayColumn>& columns, const Manifest& ours) {
+  Schema theirs;
+  for (const ArrayColumn& column : columns) theirs.fields.push_back({.name = column.name});
+  const FieldChoice choice = recorded_choice(option_of(ours, kFieldsOption), theirs, {});
+  for (const auto& [of_input, name] : choice.renamed)
+    columns[theirs.find(of_input).value()].name = name;
+}
+
+// The names in `theirs` that fields have which `ours` has too, by their own names or by those that
+// it was made with.
+FieldChoice common_fields(const Manifest& ours, const Manifest& theirs) {
+  const std::string recorded = option_of(ours, kFieldsOption);
+  if (!recorded.empty())
+    return recorded_choice(recorded, theirs.schema, option_of(theirs, kFieldsOption));
+  FieldChoice common;
+  for (const Field& field : theirs.schema.fields) {
+    if (ours.schema.find(field.name)) common.only.push_back(field.name);
+  }
+  return common;
+}
 
 // All of these samples are in the source, by the digests of both.
 void judge_by_digests(const Manifest& ours, const DatasetDigest& theirs,
@@ -69,6 +105,7 @@ std::vector<std::string> take_common_columns(std::vector<ArrayColumn>& columns,
 void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& dataset,
                          ArrayColumns arrays, VerifyLog& log) {
   const Manifest& ours = dataset.manifest;
+  rename_columns(arrays.columns, ours);
   const auto name = [](const ArrayColumn& column) { return column.name; };
   std::vector<std::string> names;
   std::ranges::transform(arrays.columns, std::back_inserter(names), name);
@@ -103,24 +140,50 @@ void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& data
                   log);
 }
 
+// Where not all arrays go together, or can be read, those that became fields; `others` then says
+// what is wrong with the rest.
+std::optional<ArrayColumns> find_compared_arrays(const VerifyRequest& request, const Manifest& ours,
+                                                 std::string& others) {
+  try {
+    return find_array_columns(words_with_sets(request.against), {});
+  } catch (const Error& error) {
+    if (error.code() == Code::usage || error.code() == Code::io) throw;
+    try {
+      std::optional<ArrayColumns> chosen =
+          find_array_columns(words_with_sets(request.against), names_in_input(ours));
+      others = error.message();
+      return chosen;
+    } catch (const Error& again) {
+      if (again.code() != Code::usage) throw;
+    }
+    throw;  // a field is not there
+  }
+}
+
 OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest& ours,
                                     const Events& events) {
   const std::string& against = request.against.front();
   const bool is_own = look_at(against) == Place::dataset;
   // A file of the same format is read as this one.
-  std::optional<Dialect> dialect;
+  Parsing parsing;
   if (const std::optional<std::string> file = file_of_path(against); file && !is_own) {
     const Format* const format = detect_file(InputFile(*file));
     const bool is_alike = format != nullptr && format->name == ours.format;
-    if (is_alike && ours.layout.dialect != Dialect::own) dialect = ours.layout.dialect;
+    if (is_alike && ours.layout.dialect != Dialect::own) parsing = parsing_of(ours.layout);
   }
-  return open_dataset({.path = against,
-                       .index_folder = is_own ? "" : request.index_folder,
-                       .dialect = dialect,
-                       .with_checksums = true,
-                       .generator = request.generator,
-                       .memory_bytes = request.memory_bytes},
-                      events);
+  return open_dataset(
+      {.path = against,
+       .files = request.against.size() > 1
+                    ? files_of_words(request.against).value_or(std::vector<SetMember>())
+                    : std::vector<SetMember>(),
+       .index_folder = is_own ? "" : request.index_folder,
+       .parsing = parsing,
+       .with_checksums = true,
+       .generator = request.generator,
+       .memory_bytes = request.memory_bytes,
+       .may_unpack = true,
+       .fields = names_in_input(ours)},
+      events);
 }
 
 // Of two datasets the digests say whether they hold the same samples under the same keys; if they
@@ -136,16 +199,21 @@ void compare_datasets(const VerifyRequest& request, const OpenedDataset& dataset
       ours.digest.content == theirs.digest.content)
     return judge_by_digests(ours, theirs.digest, {}, false, log);
   if (is_unreadable(dataset, log)) return;
-  std::vector<std::string> common, besides;
-  for (const Field& field : theirs.schema.fields)
-    (ours.schema.find(field.name) ? common : besides).push_back(field.name);
-  if (common.empty()) {
+  FieldChoice common = common_fields(ours, theirs);
+  std::vector<std::string> besides;
+  for (const Field& field : theirs.schema.fields) {
+    if (std::ranges::find(common.only, field.name) == common.only.end())
+      besides.push_back(field.name);
+  }
+  if (common.only.empty()) {
     throw Error(Code::mismatch, "has none of the fields of the dataset")
         .at(request.against.front())
         .hint("'shale info' lists the fields of both");
   }
-  const std::unique_ptr<Source> samples = make_dataset_source(
-      source, {.fields = besides.empty() ? std::vector<std::string>() : common});
+  const FieldChoice renamed{.renamed = std::move(common.renamed)};
+  if (besides.empty() && renamed.is_empty()) common.only.clear();
+  const std::unique_ptr<Source> samples = make_chosen_fields(
+      make_dataset_source(source, {.fields = common}), renamed, request.against.front());
   const bool does_image_work = !ours.transform.empty() && theirs.transform != ours.transform;
   if (does_image_work && by == JoinedBy::content && other_codec(ours.transform))
     return compare_what_went_in(ours, *samples, request, log);
@@ -168,11 +236,19 @@ void say_what_it_has_besides(const LeftOutList& left_out, VerifyLog& log) {
 
 void compare_with_dataset(const VerifyRequest& request, const OpenedDataset& dataset,
                           VerifyLog& log) {
-  const OpenedDataset source = open_compared_dataset(request, dataset.manifest, log.events());
+  OpenedDataset source = open_compared_dataset(request, dataset.manifest, log.events());
+  if (source.shards.size() > 1 && source.manifest.layout.is_of_one_file() &&
+      source.manifest.layout.has_keys)
+    settle_keys(source, temporary_folder(), [&] { log.events().stop_if_asked(); });
   compare_datasets(request, dataset, source, log);
   // What a dataset of shale has left out is not there any more.
   if (source.manifest.layout.is_of_one_file())
     say_what_it_has_besides(source.manifest.left_out, log);
+}
+
+// Whether the dataset, or the one that it is a copy of, was made from a list on stdin.
+bool is_of_list(const Manifest& manifest) {
+  return manifest.source.kind == kFileList || manifest.source.origin == kFileList;
 }
 
 // Whether the dataset, or the one that it is a copy of, was made from a flat folder.
@@ -267,7 +343,7 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, Ve
         .hint(is_of_frames ? "pass the folder of the videos with --against"
                            : "write path<TAB>label in every line");
   }
-  const std::unique_ptr<Source> source =
+  std::unique_ptr<Source> source =
       open_list(request.stdin_copy->path(),
                 {.root = "stdin",
                  .files = {.suffixes = suffixes_of(manifest), .allow_empty = true},
@@ -276,9 +352,9 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, Ve
                  .memory_bytes = request.memory_bytes / 4,
                  .all_memory_bytes = request.memory_bytes,
                  .stop_if_asked = [&] { log.events().stop_if_asked(); }});
-  const bool has_labels = source->info().schema.find("label").has_value();
-  if (!has_labels && manifest.schema.find("label"))
-    log.note("labels were not compared: the list has none");
+  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), "stdin");
+  const bool has_labels = label_of(source->info().schema, source->info().fields).has_value();
+  if (!has_labels && label_of(manifest)) log.note("labels were not compared: the list has none");
   compare_files(*source, request, dataset, "stdin", has_labels, log);
 }
 
@@ -287,10 +363,10 @@ void refuse_less_metadata(const VerifyRequest& request, const SourceInfo& source
                           const Manifest& manifest) {
   const std::string was = option_of(manifest, kMetadataOption);
   std::string lacks;
-  for (const Field& field : manifest.schema.fields) {
-    const bool is_compared = field.name == "label" || source.schema.find(field.name);
-    if (!is_compared && lacks.empty())
-      lacks = fmt::format("nothing for '{}'", printable(field.name));
+  for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
+    const std::string& name = manifest.schema.fields[i].name;
+    const bool is_compared = i == label_of(manifest) || source.schema.find(name);
+    if (!is_compared && lacks.empty()) lacks = fmt::format("nothing for '{}'", printable(name));
   }
   if (source.metadata.empty()) lacks = "none here";
   if (lacks.empty() && source.metadata != was) lacks = "other labels";
@@ -299,6 +375,24 @@ void refuse_less_metadata(const VerifyRequest& request, const SourceInfo& source
               "the dataset has fields from metadata.csv or metadata.jsonl, but there is {}", lacks)
       .at(request.against.front())
       .hint("pass the folder as it was when it was converted");
+}
+
+// A dataset has no folders but its own, hidden one; among images a name may be anything.
+bool has_folders(const std::string& path) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {
+    if (entry.is_directory(ignored) && !entry.path().filename().string().starts_with('.'))
+      return true;
+  }
+  return false;
+}
+
+// The folder of one would pass for a folder of files that are not samples.
+void refuse_partial_dataset(const std::string& against) {
+  const Place place = look_at(against);
+  if (place == Place::unfinished) throw unfinished(against);
+  if (place == Place::other_folder && has_shards(against) && !has_folders(against))
+    throw unrecognized(against);
 }
 
 // Of a folder, an archive, a stream, or of folders that are joined.
@@ -317,7 +411,8 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string metadata = option_of(manifest, kMetadataOption);
   const bool is_unlabelled =
-      !is_of_frames && request.labels_file.empty() && is_of_flat_folder(dataset);
+      !is_of_frames && request.labels_file.empty() &&
+      (is_of_flat_folder(dataset) || (is_of_list(manifest) && !label_of(manifest)));
   const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
   FileRequest files = recorded_input(manifest, request.dataset, true).files;
   if (manifest.layout.dialect == Dialect::coclr) files.frame_order = FrameOrder::bytewise;
@@ -340,23 +435,63 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
     folder.tree = open_tree_of_archive(folder);
     source = is_of_frames ? open_frames(folder) : open_folder(folder);
   }
+  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), against);
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
-  if (!compares_labels && metadata.empty())
+  if (!compares_labels && metadata.empty() && label_of(manifest))
     log.note("labels were not compared: pass --labels with the file that has them");
   compare_files(*source, request, dataset, against, compares_labels, log);
+}
+
+// Opened as 'convert' opens them.
+void compare_with_join(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
+  const Manifest& manifest = dataset.manifest;
+  if (is_unreadable(dataset, log)) return;
+  InputRequest input;
+  input.inputs = request.against;
+  input.generator = request.generator;
+  input.labels = {request.labels_file, request.label_column, request.key_column};
+  input.files.allow_empty = true;
+  input.container.index_folder = request.index_folder;
+  input.join = request.join;
+  input.memory_bytes = request.memory_bytes;
+  std::unique_ptr<Source> source = open_input(input, temporary_folder(), log.events());
+  const std::vector<std::string> names = names_in_input(manifest);
+  std::vector<std::string> common, besides;
+  for (const Field& field : source->info().schema.fields)
+    (std::ranges::find(names, field.name) != names.end() ? common : besides).push_back(field.name);
+  if (const std::string recorded = option_of(manifest, kFieldsOption); !recorded.empty()) {
+    input.fields = recorded_choice(recorded, source->info().schema, source->info().fields);
+  } else if (!besides.empty() && !common.empty()) {
+    input.fields.only = std::move(common);
+  }
+  if (!input.fields.is_empty()) source = open_input(input, temporary_folder(), log.events());
+  compare_samples(*source,
+                  {.request = request,
+                   .dataset = dataset,
+                   .against = request.against.front(),
+                   .joined_by = joined_by(manifest, source->info().schema.has_keys),
+                   .fields_besides = std::move(besides)},
+                  log);
+  say_what_it_has_besides(source->info().left_out, log);
 }
 
 }  // namespace
 
 void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
+  if (!find_joined_groups(request.against).empty()) return compare_with_join(request, dataset, log);
   const std::vector<NamedFolder> folders = find_named_folders(request.against);
+  std::string others;
   if (std::optional<ArrayColumns> arrays =
-          folders.empty() ? find_array_columns(request.against, {}) : std::nullopt) {
+          folders.empty() ? find_compared_arrays(request, manifest, others) : std::nullopt) {
     const LeftOutList left_out = std::move(arrays->left_out);
     compare_with_arrays(request, dataset, std::move(*arrays), log);
+    if (!others.empty())
+      log.report().comparison.sentence += "; its other arrays were not compared: " + others;
     return say_what_it_has_besides(left_out, log);
   }
+  if (request.against.size() > 1 && files_of_words(request.against))
+    return compare_with_dataset(request, dataset, log);
   if (request.against.size() > 1 && folders.empty()) {
     throw Error(Code::usage, "--against is given {} times, but not with arrays",
                 request.against.size())
@@ -366,10 +501,12 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
             "joined, --against image=photos --against mask=masks");
   }
   const std::string& against = request.against.front();
+  if (folders.empty()) refuse_partial_dataset(against);
   const bool is_archive = archive_of_path(against).has_value();
   const std::optional<StreamPath> stream = is_archive ? std::nullopt : stream_of_path(against);
-  const bool is_of_folder = !folders.empty() || is_archive || stream ||
-                            (look_at(against) != Place::dataset && !file_of_path(against));
+  const bool is_of_folder =
+      !folders.empty() || is_archive || stream ||
+      (look_at(against) != Place::dataset && !file_of_path(against) && !files_of_set(against));
   // Of folders that are joined, one alone says nothing of the files in the others.
   const std::string names = option_of(manifest, kFoldersOption);
   if (is_of_folder && !names.empty() && names != names_text(folders))

@@ -89,31 +89,41 @@ void verify_totals(const OpenedDataset& dataset, VerifyDepth depth, VerifyLog& l
   compare("key digests", digest.keys.hex(), manifest.digest.keys.hex());
 }
 
+Strays strays_beside(const std::string& directory, const Manifest& manifest) {
+  std::set<FolderEntry, ByName> strays;
+  Strays found;
+  const auto look_at_entry = [&](const FolderEntry& entry) {
+    if (!is_dataset_file(entry.name) || entry.name == kManifestName ||
+        lists_file(manifest, entry.name))
+      return false;
+    strays.insert(entry);
+    ++found.count;
+    if (strays.size() > kMostStrays) strays.erase(std::prev(strays.end()));
+    return false;
+  };
+  (void)list_folder(directory, look_at_entry);
+  if (strays.empty()) return found;
+  const std::vector<Manifest> appends = manifests_of_appends(directory);
+  found.count -= std::erase_if(strays, [&](const FolderEntry& entry) {
+    return std::any_of(appends.begin(), appends.end(),
+                       [&](const Manifest& append) { return lists_file(append, entry.name); });
+  });
+  found.first.assign(strays.begin(), strays.end());
+  return found;
+}
+
 void FileChecks::check_beside_shards() {
   for (const ManifestFile& file : dataset_.manifest.files)
     check_whole(dataset_.paths.lists, file, "");
   count_lists();
-  std::set<FolderEntry, ByName> strays;
-  const auto look_at_entry = [&](const FolderEntry& entry) {
-    if (!is_dataset_file(entry.name) || is_listed(entry.name)) return false;
-    strays.insert(entry);
-    ++log_.report().stray_count;
-    if (strays.size() > kMostStrays) strays.erase(std::prev(strays.end()));
-    return false;
-  };
-  (void)list_folder(request_.dataset, look_at_entry);
-  if (strays.empty()) return;
-  const std::vector<Manifest> appends = manifests_of_appends(request_.dataset);
-  log_.report().stray_count -= std::erase_if(strays, [&](const FolderEntry& entry) {
-    return std::any_of(appends.begin(), appends.end(),
-                       [&](const Manifest& manifest) { return lists_file(manifest, entry.name); });
-  });
+  const Strays strays = strays_beside(request_.dataset, dataset_.manifest);
+  log_.report().stray_count = strays.count;
   std::size_t told = 0;
-  for (const FolderEntry& entry : strays) {
+  for (const FolderEntry& entry : strays.first) {
     log_.report().strays.push_back(entry.name);
     report_stray(entry, told++ < kToldStrays);
   }
-  const std::uint64_t more = log_.report().stray_count - strays.size();
+  const std::uint64_t more = strays.count - strays.first.size();
   if (request_.is_strict) return log_.count(more);
   if (log_.report().stray_count > kToldStrays) {
     log_.note(
@@ -171,10 +181,6 @@ void FileChecks::count_rows(std::string_view list, std::string_view what, std::u
   finding.found = std::to_string(found);
   finding.expected = std::to_string(rows);
   log_.add(std::move(finding));
-}
-
-bool FileChecks::is_listed(const std::string& name) const {
-  return name == kManifestName || lists_file(dataset_.manifest, name);
 }
 
 void FileChecks::check_whole(const std::string& folder, const ManifestFile& expected,

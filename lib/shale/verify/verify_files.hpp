@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/io/walk.hpp"
@@ -16,6 +17,15 @@ namespace shale {
 /// Samples, bytes and digests of the shards add up to those of the set. The log then knows how many
 /// bytes there are to read. Errors: same as read_shard_line.
 void verify_totals(const OpenedDataset& dataset, VerifyDepth depth, VerifyLog& log);
+
+/// What lies beside a dataset under names that only shale gives, and belongs neither to it nor to
+/// an append that is under way: the first 1000 by name, and how many there are.
+struct Strays {
+  std::vector<FolderEntry> first;
+  std::uint64_t count = 0;
+};
+/// Errors: same as list_folder.
+[[nodiscard]] Strays strays_beside(const std::string& directory, const Manifest& manifest);
 
 /// Proves files as wholes: their size and, but at VerifyDepth::quick, their hash.
 class FileChecks {
@@ -37,7 +47,6 @@ class FileChecks {
  private:
   void check_whole(const std::string& folder, const ManifestFile& expected,
                    const std::string& shard);
-  [[nodiscard]] bool is_listed(const std::string& name) const;
   void count_lists();
   void count_rows(std::string_view list, std::string_view what, std::uint64_t found);
   void report_stray(const FolderEntry& entry, bool is_told);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shale/folders/list_source.hpp"
+#include "shale/sources/input_request.hpp"
 #include "shale/verify.hpp"
 
 namespace shale {
@@ -18,6 +19,7 @@ struct VerifyRequest {
   std::vector<std::string> against;
   std::string labels_file;                         ///< the labels of a flat folder to compare with
   std::string label_column = {}, key_column = {};  ///< of labels_file
+  JoinRequest join = {};                           ///< of `against`, if that is a join
   std::string index_folder;                        ///< of a file of another tool
   bool is_strict = false;  ///< what lies beside a dataset without belonging to it is a finding
   /// Of `against`, if it is a list of files on stdin: what stdin held.

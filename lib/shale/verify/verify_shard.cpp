@@ -9,6 +9,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/image/probe.hpp"
@@ -56,10 +57,17 @@ class RowComparison {
         });
       }
     }
+    ShapeWalk found_shapes(indexed.sides), expected_shapes(scanned.sides);
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
       const IndexCell& found = indexed.cells[i];
       const IndexCell& expected = scanned.cells[i];
-      if (schema.fields[i].kind == Kind::integer && found.integer != expected.integer) {
+      compare_shapes(number, schema.fields[i], found_shapes, expected_shapes);
+      if (found.lacks_number != expected.lacks_number) {
+        add(number, schema.fields[i].name, "presence", [&] {
+          return Sides{found.lacks_number ? "absent" : "a number",
+                       expected.lacks_number ? "absent" : "a number"};
+        });
+      } else if (schema.fields[i].kind == Kind::integer && found.integer != expected.integer) {
         add(number, schema.fields[i].name, "number", [&] {
           return Sides{std::to_string(found.integer), std::to_string(expected.integer)};
         });
@@ -92,6 +100,14 @@ class RowComparison {
   }
   static std::string place_text(std::uint64_t offset, std::uint64_t length) {
     return fmt::format("{} bytes at {}", length, offset);
+  }
+
+  void compare_shapes(std::uint64_t row, const Field& field, ShapeWalk& indexed,
+                      ShapeWalk& scanned) {
+    if (!field.is_ragged()) return;
+    const auto found = indexed.next(field), expected = scanned.next(field);
+    if (std::ranges::equal(found, expected)) return;
+    add(row, field.name, "shape", [&] { return Sides{shape_text(found), shape_text(expected)}; });
   }
 
   void compare_place(std::uint64_t row, const std::string& field, const FieldPlace& found,

@@ -1,5 +1,6 @@
 #include "shale/wire/msgpack_sample.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -99,7 +100,11 @@ class SampleWriter {
 
   IndexRow write() {
     IndexRow row;
-    packer_.pack_map(static_cast<std::uint32_t>(1 + schema_.fields.size()));
+    const auto absent = std::ranges::count_if(sample_.values, [](const Value& value) {
+      return std::holds_alternative<std::monostate>(value);
+    });
+    packer_.pack_map(static_cast<std::uint32_t>(1 + schema_.fields.size()) -
+                     static_cast<std::uint32_t>(absent));
     pack_text("key");
     // Copied: the key lives in the sample, which may be gone before the blob.
     packer_.pack_bin(checked_length(sample_.key.size(), "key"));
@@ -107,10 +112,17 @@ class SampleWriter {
     sink_.copy(as_bytes(sample_.key));
     row.key_hash = xxh3_64(as_bytes(sample_.key));
     row.cells.reserve(schema_.fields.size());
+    row.sides = sample_.sides;
+    ShapeWalk shapes(sample_.sides);
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
       const Field& field = schema_.fields[i];
+      const auto shape = shapes.next(field);
+      if (std::holds_alternative<std::monostate>(sample_.values[i])) {
+        row.cells.emplace_back().lacks_number = !is_located(field.kind);
+        continue;
+      }
       pack_text(field.name);
-      row.cells.push_back(pack_value(field, sample_.values[i]));
+      row.cells.push_back(pack_value(field, shape, sample_.values[i]));
     }
     sink_.flush();
     row.record_offset = 0;
@@ -119,7 +131,8 @@ class SampleWriter {
   }
 
  private:
-  IndexCell pack_value(const Field& field, const Value& value) {
+  IndexCell pack_value(const Field& field, std::span<const std::uint64_t> shape,
+                       const Value& value) {
     IndexCell cell;
     switch (field.kind) {
       case Kind::integer:
@@ -134,7 +147,11 @@ class SampleWriter {
         cell.place = pack_list(field, value);
         break;
       case Kind::tensor:
-        pack_tensor_head(field);
+        if (field.is_ragged()) {
+          pack_array_head(field, shape);
+        } else {
+          pack_tensor_head(field);
+        }
         cell.place = pack_bin(field, run_of(value));
         break;
       case Kind::bytes:
@@ -177,9 +194,32 @@ class SampleWriter {
     pack_text("dtype");
     pack_text(field.dtype.descr());
     pack_text("shape");
-    packer_.pack_array(static_cast<std::uint32_t>(field.shape.size()));
-    for (const std::uint64_t side : field.shape) packer_.pack_uint64(side);
+    pack_sides(field.shape);
     pack_text("data");
+  }
+
+  // As msgpack_numpy.packb() does.
+  void pack_array_head(const Field& field, std::span<const std::uint64_t> shape) {
+    packer_.pack_map(5);
+    pack_name("nd");
+    packer_.pack_true();
+    pack_name("type");
+    pack_text(field.dtype.descr());
+    pack_name("kind");
+    pack_name("");
+    pack_name("shape");
+    pack_sides(shape);
+    pack_name("data");
+  }
+
+  void pack_sides(std::span<const std::uint64_t> shape) {
+    packer_.pack_array(static_cast<std::uint32_t>(shape.size()));
+    for (const std::uint64_t side : shape) packer_.pack_uint64(side);
+  }
+
+  void pack_name(std::string_view name) {
+    packer_.pack_bin(static_cast<std::uint32_t>(name.size()));
+    sink_.copy(as_bytes(name));
   }
 
   FieldPlace pack_list(const Field& field, const Value& list) {
@@ -195,7 +235,12 @@ class SampleWriter {
     packer_.pack_array(count);
     for (std::uint64_t i = 0; i < elements; ++i) {
       const AnyBytes element = element_of(list, i);
-      packer_.pack_bin(checked_length(element.size(), field.name));
+      const std::uint32_t length = checked_length(element.size(), field.name);
+      if (field.elements == Kind::text) {
+        packer_.pack_str(length);
+      } else {
+        packer_.pack_bin(length);
+      }
       sink_.borrow(element);
     }
     return {.offset = begin,

@@ -16,10 +16,14 @@
 //     text    str
 //     integer int
 //     real    float 64
-//     list    array of bin
+//     list    array of bin; of text: of str
 //     tensor  map  "dtype": str   NumPy's dtype string, "<f4"
 //                  "shape": array of int, a side each
 //                  "data":  bin   the elements in C order, little-endian
+//     ragged tensor   as msgpack-numpy packs an array: map of bin names
+//                  "nd": true, "type": str, "kind": bin of length 0, "shape": array of int, "data":
+//                  bin
+// A value that is absent has no entry.
 // The names of entries are str. msgpack is big-endian.
 // Source: github.com/msgpack/msgpack/blob/master/spec.md; written by msgpack-cxx.
 

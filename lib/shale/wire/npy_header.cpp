@@ -178,4 +178,19 @@ NpyHeader parse_npy_header(Bytes bytes, std::string_view where) {
   return header;
 }
 
+Error npy_goes_on(const NpyHeader& header, std::uint64_t more, Bytes behind, std::string_view where,
+                  std::uint64_t offset) {
+  const bool is_another = is_npy(behind);
+  Error error(Code::unsupported, "array of shape {} is followed by {} more {}{}",
+              shape_text(header.shape), more, more == 1 ? "byte" : "bytes",
+              is_another ? ", which begin with another array" : "");
+  error.at(where, offset)
+      .hint(is_another
+                ? "numpy.save was called more than once on one open file: read the arrays with "
+                  "numpy.load, one call each, and save each to a file of its own"
+                : "numpy.load ignores them: numpy.save(PATH, numpy.load(PATH)) writes the array "
+                  "alone");
+  return error;
+}
+
 }  // namespace shale

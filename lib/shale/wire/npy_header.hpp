@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
 #include "shale/data/dtype.hpp"
 
 // .npy: "\x93NUMPY", u8 major, u8 minor; length of the header text, u16 (version 1) or u32 (2, 3);
@@ -54,5 +55,11 @@ inline constexpr std::uint64_t kNpyPrefixBytes = 12;
 /// objects; Code::limit for a longer header than kMaxNpyHeaderBytes, and as parse_stored_dtype. All
 /// with file and offset.
 [[nodiscard]] NpyHeader parse_npy_header(Bytes bytes, std::string_view where);
+
+/// The error for a file (or the member of an archive) that goes on for `more` bytes behind its
+/// array: Code::unsupported, as np.load takes no notice of them. `behind` holds the first of them,
+/// or none where nobody looked; `where` and `offset` are their place.
+[[nodiscard]] Error npy_goes_on(const NpyHeader& header, std::uint64_t more, Bytes behind,
+                                std::string_view where, std::uint64_t offset);
 
 }  // namespace shale

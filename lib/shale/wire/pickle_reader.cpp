@@ -12,36 +12,32 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kKindNames[] = {"None",   "a boolean", "an integer", "a float",
-                                           "bytes",  "a string",  "a tuple",    "a list",
-                                           "a dict", "a global",  "a call",     "a persistent id"};
-
-constexpr std::uint32_t kNoNode = std::numeric_limits<std::uint32_t>::max();
-// Where the children of a call are.
-constexpr std::size_t kArguments = 0, kState = 1, kCallEntries = 2;
 constexpr std::uint64_t kMostNameBytes = 256;  // of a global, each half
-constexpr std::uint8_t kProto = 0x80, kLatestProtocol = 5;
+constexpr std::size_t kMostClasses = 64;       // that are not known
+constexpr std::uint8_t kProto = 0x80, kNewObject = 0x81, kLatestProtocol = 5;
 
 struct Opcode {
   std::uint8_t code;
   std::string_view name;
 };
 // Those that are not read.
-constexpr Opcode kRefusedOpcodes[] = {
-    {'0', "POP"},        {'1', "POP_MARK"},     {'2', "DUP"},
-    {'F', "FLOAT"},      {'I', "INT"},          {'L', "LONG"},
-    {'S', "STRING"},     {'V', "UNICODE"},      {'P', "PERSID"},
-    {'i', "INST"},       {'o', "OBJ"},          {'l', "LIST"},
-    {'d', "DICT"},       {'p', "PUT"},          {'g', "GET"},
-    {0x80, "PROTO"},     {0x81, "NEWOBJ"},      {0x82, "EXT1"},
-    {0x83, "EXT2"},      {0x84, "EXT4"},        {0x8b, "LONG4"},
-    {0x8f, "EMPTY_SET"}, {0x90, "ADDITEMS"},    {0x91, "FROZENSET"},
-    {0x92, "NEWOBJ_EX"}, {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"}};
+constexpr Opcode kRefusedOpcodes[] = {{'0', "POP"},          {'1', "POP_MARK"},
+                                      {'2', "DUP"},          {'F', "FLOAT"},
+                                      {'I', "INT"},          {'L', "LONG"},
+                                      {'S', "STRING"},       {'V', "UNICODE"},
+                                      {'P', "PERSID"},       {'i', "INST"},
+                                      {'o', "OBJ"},          {'l', "LIST"},
+                                      {'d', "DICT"},         {'p', "PUT"},
+                                      {'g', "GET"},          {0x80, "PROTO"},
+                                      {0x82, "EXT1"},        {0x83, "EXT2"},
+                                      {0x84, "EXT4"},        {0x8b, "LONG4"},
+                                      {0x8f, "EMPTY_SET"},   {0x90, "ADDITEMS"},
+                                      {0x91, "FROZENSET"},   {0x92, "NEWOBJ_EX"},
+                                      {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"}};
 
 std::string opcode_text(std::uint8_t code) {
-  for (const Opcode& opcode : kRefusedOpcodes) {
-    if (opcode.code == code) return fmt::format("{} (0x{:02x})", opcode.name, code);
-  }
+  const auto* const found = std::ranges::find(kRefusedOpcodes, code, &Opcode::code);
+  if (found != std::end(kRefusedOpcodes)) return fmt::format("{} (0x{:02x})", found->name, code);
   return fmt::format("0x{:02x}", code);
 }
 
@@ -54,23 +50,29 @@ std::string dotted(std::string_view name) {
 
 }  // namespace
 
-std::string_view name_of(PickleKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
-
 class PickleMachine {
  public:
   PickleMachine(const ViewBytes& view, std::uint64_t begin, std::uint64_t length,
                 std::string_view where, std::span<const std::string_view> globals,
-                const PickleLimits& limits)
+                const PickleLimits& limits, Pickle into)
       : view_(view),
         at_(begin),
         end_(begin + length),
         where_(where),
-        globals_(globals),
-        limits_(limits) {
-    into_.names_.assign(globals.begin(), globals.end());
+        limits_(limits),
+        into_(std::move(into)),
+        stack_(into_.stack_),
+        memo_(into_.memo_) {
+    into_.names_ = globals;
+    into_.classes_.clear();
+    into_.nodes_.clear();
+    into_.children_.clear();
+    into_.texts_.clear();
+    stack_.clear();
+    memo_.clear();
   }
 
-  Pickle run() {
+  LeadingPickle run() {
     begin();
     while (true) {
       place_ = at_;
@@ -81,9 +83,8 @@ class PickleMachine {
     }
     if (stack_.size() != 1 || !marks_.empty())
       throw damaged("pickle ends with {} values on its stack", stack_.size());
-    if (at_ != end_) throw damaged("{} bytes are left over after a pickle", end_ - at_);
     into_.root_ = stack_.front();
-    return std::move(into_);
+    return {std::move(into_), at_};
   }
 
  private:
@@ -158,9 +159,9 @@ class PickleMachine {
     stack_.push_back(node);
   }
 
-  void push_new(Node node) {
+  void push_new(const Node& node) {
     push(static_cast<std::uint32_t>(into_.nodes_.size()));
-    into_.nodes_.push_back(std::move(node));
+    into_.nodes_.push_back(node);
   }
   void push_empty(PickleKind kind) { push_new({.kind = kind, .height = 1}); }
   void push_integer(PickleKind kind, std::int64_t value) {
@@ -182,18 +183,21 @@ class PickleMachine {
     require_values(1);
     return stack_.back();
   }
-  std::vector<std::uint32_t> pop_last(std::size_t count) {
-    require_values(count);
-    std::vector<std::uint32_t> values(stack_.end() - static_cast<std::ptrdiff_t>(count),
-                                      stack_.end());
-    stack_.resize(stack_.size() - count);
-    return values;
-  }
-  std::vector<std::uint32_t> pop_marked() {
+  std::size_t pop_mark() {
     if (marks_.empty()) throw damaged("opcode of a pickle finds no mark");
-    const std::size_t count = stack_.size() - marks_.back();
+    const std::size_t above = stack_.size() - marks_.back();
     marks_.pop_back();
-    return pop_last(count);
+    return above;
+  }
+  // The last values go from the stack into this one.
+  void move_into(std::uint32_t parent, std::size_t count) {
+    put_into(parent, std::span(stack_).last(count));
+    stack_.resize(stack_.size() - count);
+  }
+  // The value below the last ones.
+  std::uint32_t below(std::size_t count) const {
+    require_values(count + 1);
+    return stack_[stack_.size() - count - 1];
   }
 
   // A value that is part of another one, or has two names, stays as it is: no circle can be made.
@@ -206,6 +210,7 @@ class PickleMachine {
   void adopt(std::uint32_t parent, std::uint32_t child) {
     Node& node = into_.nodes_[parent];
     Node& inner = into_.nodes_[child];
+    if (is_of_class(inner)) throw refers_to(into_.name_at(inner.name));
     inner.is_fixed = true;
     const std::uint64_t weight = std::uint64_t{node.weight} + inner.weight;
     if (weight > limits_.values) {
@@ -214,7 +219,25 @@ class PickleMachine {
     if (inner.height >= limits_.depth) throw too_deep();
     node.weight = static_cast<std::uint32_t>(weight);
     node.height = std::max(node.height, static_cast<std::uint8_t>(inner.height + 1));
-    node.children.push_back(child);
+    add_child(node, child);
+  }
+
+  void add_child(Node& node, std::uint32_t child) {
+    std::vector<std::uint32_t>& all = into_.children_;
+    if (node.size == node.room) {
+      if (node.size == 0) node.first = static_cast<std::uint32_t>(all.size());
+      if (node.first + node.size == all.size()) {
+        all.push_back(child);
+        node.room = ++node.size;
+        return;
+      }
+      // Others lie behind: to where there is as much room again.
+      const std::uint32_t from = std::exchange(node.first, static_cast<std::uint32_t>(all.size()));
+      node.room = 2 * node.size;
+      all.resize(all.size() + node.room, Pickle::kNoNode);
+      std::copy_n(all.begin() + from, node.size, all.begin() + node.first);
+    }
+    all[node.first + node.size++] = child;
   }
 
   [[nodiscard]] Error too_deep() const {
@@ -330,47 +353,50 @@ class PickleMachine {
       case 0x85:
       case 0x86:
       case 0x87:
-        make_tuple(pop_last(code - std::size_t{0x84}));
+        make_tuple(code - std::size_t{0x84});
         return true;
       case 't':
-        make_tuple(pop_marked());
+        make_tuple(pop_mark());
         return true;
       case 'a':
-        append(pop_last(1));
+        append(1);
         return true;
       case 'e':
-        append(pop_marked());
+        append(pop_mark());
         return true;
       case 's':
-        set_entries(pop_last(2));
+        set_entries(2);
         return true;
       case 'u':
-        set_entries(pop_marked());
+        set_entries(pop_mark());
         return true;
       default:
         return false;
     }
   }
 
-  void make_tuple(const std::vector<std::uint32_t>& values) {
-    push_empty(PickleKind::tuple);
-    put_into(stack_.back(), values);
+  void make_tuple(std::size_t count) {
+    require_values(count);
+    const auto tuple = static_cast<std::uint32_t>(into_.nodes_.size());
+    into_.nodes_.push_back({.kind = PickleKind::tuple, .height = 1});
+    move_into(tuple, count);
+    push(tuple);
   }
 
-  void append(const std::vector<std::uint32_t>& values) {
-    const std::uint32_t list = top();
+  void append(std::size_t count) {
+    const std::uint32_t list = below(count);
     if (into_.nodes_[list].kind != PickleKind::list)
       throw unsupported("pickle appends to {}", name_of(into_.nodes_[list].kind));
-    put_into(list, values);
+    move_into(list, count);
   }
 
-  void set_entries(const std::vector<std::uint32_t>& values) {
-    const std::uint32_t dict = top();
+  void set_entries(std::size_t count) {
+    const std::uint32_t dict = below(count);
     const PickleKind kind = into_.nodes_[dict].kind;
     if (kind != PickleKind::dict && kind != PickleKind::call)
       throw unsupported("pickle sets an entry of {}", name_of(kind));
-    if (values.size() % 2 != 0) throw damaged("pickle sets an entry without a value");
-    put_into(dict, values);
+    if (count % 2 != 0) throw damaged("pickle sets an entry without a value");
+    move_into(dict, count);
   }
 
   bool run_other(std::uint8_t code) {
@@ -384,7 +410,9 @@ class PickleMachine {
         push_stack_global();
         return true;
       case 'R':
-        call();
+      case kNewObject:
+        call(code);
+        into_.nodes_[stack_.back()].is_object = code == kNewObject;
         return true;
       case 'b':
         set_state();
@@ -419,35 +447,59 @@ class PickleMachine {
   }
 
   void push_global(std::string_view name) {
-    const auto found = std::find(globals_.begin(), globals_.end(), name);
-    if (found == globals_.end()) {
-      throw unsupported("pickle refers to '{}', which is not plain data", dotted(name))
-          .hint("shale never runs what a pickle asks for; save tensors, arrays or plain values");
-    }
+    const std::span<const std::string_view> known = into_.names_;
+    const auto found = std::find(known.begin(), known.end(), name);
+    const auto place = static_cast<std::size_t>(found - known.begin());
     push_new(
-        {.kind = PickleKind::global, .name = static_cast<std::uint32_t>(found - globals_.begin())});
+        {.kind = PickleKind::global,
+         .name = static_cast<std::uint32_t>(place + (found == known.end() ? class_of(name) : 0))});
+  }
+
+  // The number of a class that is not known.
+  std::size_t class_of(std::string_view name) {
+    std::vector<std::string>& classes = into_.classes_;
+    const auto found = std::find(classes.begin(), classes.end(), name);
+    const auto number = static_cast<std::size_t>(found - classes.begin());
+    if (found != classes.end()) return number;
+    if (!limits_.takes_objects || classes.size() == kMostClasses) throw refers_to(name);
+    classes.emplace_back(name);
+    return number;
+  }
+
+  [[nodiscard]] Error refers_to(std::string_view name) const {
+    Error error = unsupported("pickle refers to '{}', which is not plain data", dotted(name));
+    error.hint("shale never runs what a pickle asks for; save tensors, arrays or plain values");
+    return error;
+  }
+
+  // Of a class that is not known only an object can be taken, and no more than its state.
+  [[nodiscard]] bool is_of_class(const Node& node) const {
+    return node.kind == PickleKind::global && node.name >= into_.names_.size();
   }
 
   void push_stack_global() {
-    const std::vector<std::uint32_t> halves = pop_last(2);
+    require_values(2);
     std::string name;
-    for (const std::uint32_t half : halves) {
+    for (const std::uint32_t half : std::span(stack_).last(2)) {
       const Node& node = into_.nodes_[half];
       if (node.kind != PickleKind::text || node.number > kMostNameBytes)
         throw damaged("global of a pickle is not named by two strings");
       name += (name.empty() ? "" : " ") + into_.texts_.substr(node.name, node.number);
     }
+    stack_.resize(stack_.size() - 2);
     push_global(name);
   }
 
-  void call() {
-    const std::vector<std::uint32_t> halves = pop_last(2);
-    const Node& global = into_.nodes_[halves[0]];
-    if (global.kind != PickleKind::global || into_.nodes_[halves[1]].kind != PickleKind::tuple)
+  void call(std::uint8_t code) {
+    const std::uint32_t arguments = pop();
+    const Node& global = into_.nodes_[pop()];
+    if (global.kind != PickleKind::global || into_.nodes_[arguments].kind != PickleKind::tuple)
       throw unsupported("pickle calls {}", name_of(global.kind));
+    const bool is_plain_object = code == kNewObject && into_.nodes_[arguments].size == 0;
+    if (is_of_class(global) && !is_plain_object) throw refers_to(into_.name_at(global.name));
     push_new({.kind = PickleKind::call, .height = 1, .name = global.name});
-    adopt(stack_.back(), halves[1]);
-    into_.nodes_[stack_.back()].children.push_back(kNoNode);  // no state yet
+    adopt(stack_.back(), arguments);
+    add_child(into_.nodes_[stack_.back()], Pickle::kNoNode);  // no state yet
   }
 
   void set_state() {
@@ -456,10 +508,12 @@ class PickleMachine {
     if (into_.nodes_[result].kind != PickleKind::call)
       throw unsupported("pickle gives a state to {}", name_of(into_.nodes_[result].kind));
     put_into(result, std::span(&state, 1));
-    std::vector<std::uint32_t>& children = into_.nodes_[result].children;
-    if (children[kState] != kNoNode) throw unsupported("pickle gives two states to one value");
-    children[kState] = children.back();
-    children.pop_back();
+    Node& node = into_.nodes_[result];
+    std::uint32_t& current = into_.children_[node.first + Pickle::kState];
+    if (current != Pickle::kNoNode) throw unsupported("pickle gives two states to one value");
+    current = state;
+    --node.size;
+    node.is_object = false;
   }
 
   void put(std::uint64_t place) {
@@ -468,26 +522,27 @@ class PickleMachine {
       throw error(Code::limit, "memo of a pickle has more places than the limit of {}",
                   limits_.values);
     }
-    if (place >= memo_.size()) memo_.resize(place + 1, kNoNode);
-    if (memo_[place] == kNoNode) ++next_memo_;
+    if (place >= memo_.size()) memo_.resize(place + 1, Pickle::kNoNode);
+    if (memo_[place] == Pickle::kNoNode) ++next_memo_;
     memo_[place] = node;
   }
 
   void get(std::uint64_t place) {
-    if (place >= memo_.size() || memo_[place] == kNoNode)
+    if (place >= memo_.size() || memo_[place] == Pickle::kNoNode)
       throw damaged("pickle takes place {} of its memo, where nothing is", place);
-    into_.nodes_[memo_[place]].is_fixed = true;
+    Node& node = into_.nodes_[memo_[place]];
+    if (node.is_object) return push_new({.kind = PickleKind::global, .name = node.name});
+    node.is_fixed = true;
     push(memo_[place]);
   }
 
   const ViewBytes& view_;
   std::uint64_t at_, end_;
   std::string_view where_;
-  std::span<const std::string_view> globals_;
   const PickleLimits& limits_;
 
   Pickle into_;
-  std::vector<std::uint32_t> stack_, memo_;
+  std::vector<std::uint32_t>&stack_, &memo_;
   std::vector<std::size_t> marks_;  // how many values lie below each
   std::uint64_t next_memo_ = 0, used_ = 0;
   std::uint64_t place_ = 0;  // of the opcode
@@ -497,89 +552,18 @@ class PickleMachine {
 
 Pickle read_pickle(const ViewBytes& view, std::uint64_t begin, std::uint64_t length,
                    std::string_view where, std::span<const std::string_view> globals,
-                   const PickleLimits& limits) {
-  return PickleMachine(view, begin, length, where, globals, limits).run();
+                   const PickleLimits& limits, Pickle reused) {
+  LeadingPickle read =
+      read_leading_pickle(view, begin, length, where, globals, limits, std::move(reused));
+  const std::uint64_t left = begin + length - read.end;
+  if (left == 0) return std::move(read.pickle);
+  throw Error(Code::damaged, "{} bytes are left over after a pickle", left).at(where, read.end - 1);
 }
 
-PickleKind PickleValue::kind() const { return pickle_->nodes_[node_].kind; }
-
-void PickleValue::require(bool is_so) const {
-  if (!is_so) throw Error(Code::bug, "{} of a pickle was taken for another value", name_of(kind()));
-}
-
-std::int64_t PickleValue::integer() const {
-  require(is(PickleKind::integer) || is(PickleKind::boolean));
-  return static_cast<std::int64_t>(pickle_->nodes_[node_].number);
-}
-
-double PickleValue::real() const {
-  require(is(PickleKind::real));
-  return std::bit_cast<double>(pickle_->nodes_[node_].number);
-}
-
-std::string_view PickleValue::text() const {
-  require(is(PickleKind::text));
-  const Pickle::Node& node = pickle_->nodes_[node_];
-  return std::string_view(pickle_->texts_).substr(node.name, node.number);
-}
-
-std::uint64_t PickleValue::offset() const {
-  require(is(PickleKind::bytes) || is(PickleKind::text));
-  return pickle_->nodes_[node_].offset;
-}
-
-std::uint64_t PickleValue::length() const {
-  require(is(PickleKind::bytes) || is(PickleKind::text));
-  return pickle_->nodes_[node_].number;
-}
-
-std::string_view PickleValue::name() const {
-  require(is(PickleKind::global) || is(PickleKind::call));
-  return pickle_->names_[pickle_->nodes_[node_].name];
-}
-
-bool PickleValue::is_call_of(std::string_view name) const {
-  return is(PickleKind::call) && this->name() == name;
-}
-
-std::size_t PickleValue::size() const {
-  const Pickle::Node& node = pickle_->nodes_[node_];
-  if (node.kind == PickleKind::call)
-    return pickle_->nodes_[node.children[kArguments]].children.size();
-  require(is(PickleKind::tuple) || is(PickleKind::list) || is(PickleKind::persistent_id));
-  return node.children.size();
-}
-
-PickleValue PickleValue::operator[](std::size_t i) const {
-  require(i < size());
-  const Pickle::Node& node = pickle_->nodes_[node_];
-  const bool is_call = node.kind == PickleKind::call;
-  return {*pickle_, (is_call ? pickle_->nodes_[node.children[kArguments]] : node).children[i]};
-}
-
-std::size_t PickleValue::entries() const {
-  require(is(PickleKind::dict) || is(PickleKind::call));
-  const std::size_t values = pickle_->nodes_[node_].children.size();
-  return (values - (is(PickleKind::call) ? kCallEntries : 0)) / 2;
-}
-
-PickleValue PickleValue::key(std::size_t i) const {
-  require(i < entries());
-  return {*pickle_,
-          pickle_->nodes_[node_].children[2 * i + (is(PickleKind::call) ? kCallEntries : 0)]};
-}
-
-PickleValue PickleValue::value(std::size_t i) const {
-  require(i < entries());
-  return {*pickle_,
-          pickle_->nodes_[node_].children[2 * i + 1 + (is(PickleKind::call) ? kCallEntries : 0)]};
-}
-
-std::optional<PickleValue> PickleValue::state() const {
-  require(is(PickleKind::call));
-  const std::uint32_t state = pickle_->nodes_[node_].children[kState];
-  if (state == kNoNode) return std::nullopt;
-  return PickleValue(*pickle_, state);
+LeadingPickle read_leading_pickle(const ViewBytes& view, std::uint64_t begin, std::uint64_t length,
+                                  std::string_view where, std::span<const std::string_view> globals,
+                                  const PickleLimits& limits, Pickle reused) {
+  return PickleMachine(view, begin, length, where, globals, limits, std::move(reused)).run();
 }
 
 }  // namespace shale

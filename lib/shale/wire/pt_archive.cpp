@@ -64,7 +64,11 @@ class ArchiveReader {
   ArchiveReader(std::span<const ZipMember> members, const ViewBytes& view, std::string_view where)
       : view_(view), where_(where) {
     members_.reserve(members.size());
-    for (const ZipMember& member : members) members_.emplace(member.name, &member);
+    for (const ZipMember& member : members) {
+      if (member.is_repeated)
+        throw repeated_member(member, where).hint("write the archive again with each name once");
+      members_.emplace(member.name, &member);
+    }
   }
 
   StoredTensors read(const ZipMember& pickle_member) {

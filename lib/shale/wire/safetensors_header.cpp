@@ -173,7 +173,7 @@ class HeaderReader {
   void read_entry() {
     std::string name = scanner_.read_string();
     scanner_.expect(':');
-    if (name == kMetadata) return skip_metadata();
+    if (name == kMetadata) return read_metadata();
     if (found_.tensors.size() == kMostTensors) {
       throw Error(Code::limit, "safetensors header names more than {} tensors", kMostTensors);
     }
@@ -184,11 +184,14 @@ class HeaderReader {
     read_tensor(tensor);
   }
 
-  void skip_metadata() {
+  // No field holds it. "format" says which library wrote the file.
+  void read_metadata() {
     scanner_.expect('{');
     if (scanner_.accept('}')) return;
     do {
-      (void)scanner_.read_string();
+      const std::string name = scanner_.read_string();
+      if (name != "format" && found_.left_out.size() < kMostTensors)
+        found_.left_out.push_back(fmt::format("{}.{}", kMetadata, name));
       scanner_.expect(':');
       (void)scanner_.read_string(std::string::npos);
     } while (scanner_.accept(','));

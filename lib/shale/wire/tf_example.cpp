@@ -37,6 +37,8 @@ std::uint64_t list_bytes(const Feature& feature) {
   if (const auto* integers = std::get_if<std::span<const std::int64_t>>(&feature.value)) {
     return integers->empty() ? 0 : delimited_bytes(packed_bytes(*integers));
   }
+  if (const auto* floats = std::get_if<PackedFloats>(&feature.value))
+    return floats->bytes.size() == 0 ? 0 : delimited_bytes(floats->bytes.size());
   std::uint64_t bytes = 0;
   if (const auto* unread = std::get_if<std::span<const Unread>>(&feature.value)) {
     for (const Unread& element : *unread) bytes += delimited_bytes(element->size());
@@ -147,6 +149,15 @@ FieldPlace write_list(BlobWriter& out, const Feature& feature) {
   if (const auto* one = std::get_if<Unread>(&feature.value)) {
     write_element(out, *one);
     return {.offset = out.position() - (*one)->size(), .length = (*one)->size(), .count = 1};
+  }
+  if (const auto* floats = std::get_if<PackedFloats>(&feature.value)) {
+    const std::uint64_t length = floats->bytes.size();
+    if (const Unread* unread = floats->bytes.unread()) {
+      write_element(out, *unread);
+    } else if (length > 0) {
+      write_element(out, floats->bytes.held(), feature.is_copied);
+    }
+    return {.offset = out.position() - length, .length = length};
   }
   const std::uint64_t begin = out.position();
   std::size_t count = 0;
@@ -259,10 +270,7 @@ class ExampleParser {
     feature.type = ParsedFeature::Type::floats;
     for_each_element(list, WireType::fixed32, "FloatList", [&](const WireField& element) {
       const std::uint64_t length = element.end - element.begin;
-      if (length % sizeof(float) != 0) {
-        throw Error(Code::damaged, "packed floats take {} bytes, not a multiple of 4", length)
-            .at(where_, element.offset);
-      }
+      check_packed_floats(length, where_, element.offset);
       feature.count += length / sizeof(float);
       if (feature.first_length > 0) return;
       feature.first_offset = element.begin;
@@ -292,6 +300,12 @@ class ExampleParser {
 
 }  // namespace
 
+void check_packed_floats(std::uint64_t bytes, std::string_view where, std::uint64_t offset) {
+  if (bytes % sizeof(float) == 0) return;
+  throw Error(Code::damaged, "packed floats take {} bytes, not a multiple of 4", bytes)
+      .at(where, offset);
+}
+
 std::uint64_t example_bytes(std::span<const Feature> features) {
   return delimited_bytes(features_bytes(features));
 }
@@ -304,11 +318,12 @@ std::vector<FieldPlace> append_example(std::span<const Feature> features, Blob& 
   for (const Feature& feature : features) {
     const std::uint64_t list_length = list_bytes(feature);
     const bool is_integers = std::holds_alternative<std::span<const std::int64_t>>(feature.value);
+    const bool is_floats = std::holds_alternative<PackedFloats>(feature.value);
     writer.tag(kField1, entry_bytes(feature, list_length));
     writer.tag(kField1, feature.name.size());
     writer.copy(as_bytes(feature.name));
     writer.tag(kField2, delimited_bytes(list_length));
-    writer.tag(is_integers ? kField3 : kField1, list_length);
+    writer.tag(is_integers ? kField3 : is_floats ? kField2 : kField1, list_length);
     places.push_back(write_list(writer, feature));
   }
   writer.flush();

@@ -24,11 +24,15 @@
 namespace shale {
 
 /// One feature to write. Its value: Bytes (or Unread) is a BytesList of exactly one element, a span
-/// of them a BytesList of any number, a span of integers an Int64List. All but Unread is borrowed.
+/// of them a BytesList of any number, a span of integers an Int64List, floats a FloatList. All but
+/// Unread is borrowed.
+struct PackedFloats {
+  AnyBytes bytes;  ///< little-endian, 4 each
+};
 struct Feature {
   std::string_view name;
   std::variant<Bytes, std::span<const Bytes>, std::span<const std::int64_t>, Unread,
-               std::span<const Unread>>
+               std::span<const Unread>, PackedFloats>
       value;
   bool is_copied = false;  ///< the bytes will not outlive the blob
 };
@@ -43,7 +47,8 @@ inline constexpr std::uint64_t kCopiedElementBytes = 256;
 /// must come sorted by name (bytewise), so that equal samples give equal bytes; an empty list is a
 /// list message without elements. Returns where each feature's value lies, relative to the first
 /// byte of the Example (crc32c is left 0): a single element's bytes; of a list the run of (0x0a,
-/// length, bytes) of its elements, with their count; of integers the run of packed varints.
+/// length, bytes) of its elements, with their count; of integers the run of packed varints, of
+/// floats their bytes.
 std::vector<FieldPlace> append_example(std::span<const Feature> features, Blob& out);
 
 /// One feature that was read: where its value lies, and its numbers. Offsets count as those of
@@ -62,6 +67,9 @@ struct ParsedFeature {
 /// What parse_example takes at most: it bounds the memory that a hostile Example can ask for.
 inline constexpr std::uint64_t kMaxFeatures = 8'192, kMaxFeatureNameBytes = 65'536;
 inline constexpr std::uint64_t kMaxFeatureNamesBytes = 1 << 20;  ///< of all names together
+
+/// Errors: Code::damaged, with `where` and the offset, for a size that no packed floats have.
+void check_packed_floats(std::uint64_t bytes, std::string_view where, std::uint64_t offset);
 
 /// Parses the Example at [begin, begin + length): both packings, any order, unknown fields skipped
 /// (but not inside a list, whose body is an extent of the index), repeated names kept as they come.

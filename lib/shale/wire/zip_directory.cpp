@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 
@@ -41,10 +42,12 @@ class DirectoryReader {
 
   std::vector<ZipMember> read() {
     const Directory directory = find_directory();
+    refuse_archive_before(directory);
     std::vector<Entry> entries = read_entries(directory);
     for (Entry& entry : entries) find_data(entry, directory);
     check_overlaps(entries);
-    check_names(entries);
+    refuse_archive_before(entries);
+    mark_repeated(entries);
     std::vector<ZipMember> members;
     members.reserve(entries.size());
     for (Entry& entry : entries) members.push_back(std::move(entry.member));
@@ -116,6 +119,9 @@ class DirectoryReader {
       throw damaged(end - kLocatorBytes, "zip64 end record at byte {} lies behind its locator",
                     place);
     }
+    const std::uint64_t usual = end - kLocatorBytes - kEnd64Bytes;
+    if (place < usual && begins_at(0, kLocalSignature) && begins_at(usual, kEnd64Signature))
+      throw several_archives();
     ByteReader in = reader(place, kEnd64Bytes);
     if (in.read_u32() != kEnd64Signature) throw damaged(place, "expected a zip64 end record here");
     in.skip(12);  // its length, and versions
@@ -285,16 +291,46 @@ class DirectoryReader {
     }
   }
 
-  void check_names(const std::vector<Entry>& entries) const {
-    std::vector<const Entry*> ordered = pointers(entries);
-    std::sort(ordered.begin(), ordered.end(),
-              [](const Entry* a, const Entry* b) { return a->member.name < b->member.name; });
-    const auto twice = std::adjacent_find(
-        ordered.begin(), ordered.end(),
-        [](const Entry* a, const Entry* b) { return a->member.name == b->member.name; });
-    if (twice == ordered.end()) return;
-    throw damaged(std::max((*twice)->place, (*(twice + 1))->place),
-                  "member '{}' is in the directory twice", printable((*twice)->member.name));
+  [[nodiscard]] bool begins_at(std::uint64_t offset, std::uint32_t mark) const {
+    const bool is_inside = offset <= size_ && size_ - offset >= sizeof mark;
+    return is_inside && reader(offset, sizeof mark).read_u32() == mark;
+  }
+
+  // numpy.savez and torch.save, called twice on one open file: a reader that goes by the last
+  // directory sees one of the archives alone, or the data of one by the names of the other. Its
+  // offsets count from the beginning of the file or of that archive.
+  void refuse_archive_before(const Directory& directory) const {
+    // PyTorch writes the records of zip64 where nobody needs them.
+    constexpr std::uint64_t kOf64 = kLocatorBytes + kEnd64Bytes;
+    const std::uint64_t here = directory.begin + directory.bytes, limit = directory.limit;
+    const bool has_64 = limit - here >= kOf64 && begins_at(limit - kOf64, kEnd64Signature);
+    const std::uint64_t gap = limit - here - (has_64 ? kOf64 : 0);
+    if (gap > 0 && begins_at(0, kLocalSignature) &&
+        begins_at(directory.begin + gap, kEntrySignature))
+      throw several_archives();
+  }
+  void refuse_archive_before(const std::vector<Entry>& entries) const {
+    const bool has_first =
+        std::ranges::any_of(entries, [](const Entry& entry) { return entry.local_offset == 0; });
+    if (!entries.empty() && !has_first && begins_at(0, kLocalSignature)) throw several_archives();
+  }
+  [[nodiscard]] Error several_archives() const {
+    return unsupported(0, "holds several zip archives, one behind the other")
+        .hint(
+            "save each to a file of its own: numpy.savez or torch.save was called more than once "
+            "on one open file");
+  }
+
+  static void mark_repeated(std::vector<Entry>& entries) {
+    std::vector<Entry*> ordered;
+    ordered.reserve(entries.size());
+    for (Entry& entry : entries) ordered.push_back(&entry);
+    std::ranges::sort(ordered, {},
+                      [](const Entry* entry) -> const std::string& { return entry->member.name; });
+    for (std::size_t i = 1; i < ordered.size(); ++i) {
+      if (ordered[i - 1]->member.name != ordered[i]->member.name) continue;
+      ordered[i - 1]->member.is_repeated = ordered[i]->member.is_repeated = true;
+    }
   }
 
   [[nodiscard]] static std::vector<const Entry*> pointers(const std::vector<Entry>& entries) {
@@ -314,6 +350,39 @@ class DirectoryReader {
 std::vector<ZipMember> read_zip_directory(std::uint64_t size, const ViewBytes& view,
                                           std::string_view where) {
   return DirectoryReader(size, view, where).read();
+}
+
+std::optional<Error> first_damaged_member(std::span<const ZipMember> members, const ViewBytes& view,
+                                          std::string_view where,
+                                          const std::function<void(std::uint64_t)>& read) {
+  constexpr std::uint64_t kAtOnce = 1 << 20;
+  for (const ZipMember& member : members) {
+    if (member.is_deflated) continue;
+    std::uint32_t found = 0;
+    for (std::uint64_t done = 0; done < member.bytes;) {
+      const std::uint64_t some = std::min(kAtOnce, member.bytes - done);
+      found = crc32(view(member.data_offset + done, some), found);
+      done += some;
+      read(member.data_offset + done);
+    }
+    if (found != member.crc32) return member_checksum_error(member, found, where);
+  }
+  return std::nullopt;
+}
+
+Error member_checksum_error(const ZipMember& member, std::uint32_t found, std::string_view where) {
+  Error error(Code::damaged,
+              "checksum mismatch in member '{}': found crc32 {:#010x}, expected {:#010x}",
+              printable(member.name), found, member.crc32);
+  error.at(where, member.data_offset)
+      .hint("the archive changed after it was written; copy it again");
+  return error;
+}
+
+Error repeated_member(const ZipMember& member, std::string_view where) {
+  return Error(Code::unsupported, "member '{}' is in the archive more than once",
+               printable(member.name))
+      .at(where, member.data_offset);
 }
 
 }  // namespace shale

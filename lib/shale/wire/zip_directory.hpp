@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/base/view_bytes.hpp"
 
 // clang-format off
@@ -34,6 +38,7 @@ struct ZipMember {
   std::uint64_t data_bytes = 0;   ///< there; less than `bytes` where compressed
   std::uint64_t bytes = 0;        ///< of the file itself
   std::uint32_t crc32 = 0;        ///< of the file itself
+  bool is_repeated = false;       ///< another member has the same name
 };
 
 /// Whether a file begins like a zip archive: with its first file, or the end of an empty one.
@@ -45,11 +50,23 @@ struct ZipMember {
 inline constexpr std::uint64_t kMostZipMembers = 1 << 17;
 
 /// The members of a zip archive of `size` bytes, in the order of its central directory. All data
-/// lie inside of the archive and do not overlap; no name is there twice. `where` goes into the
-/// errors. Errors: Code::damaged, with file and offset; Code::limit for more than kMostZipMembers;
-/// Code::unsupported, by name, for archives of several disks, encrypted members, and other methods
-/// than stored and deflated; what `view` throws.
+/// lie inside of the archive and do not overlap. `where` goes into the errors. Errors:
+/// Code::damaged, with file and offset; Code::limit for more than kMostZipMembers;
+/// Code::unsupported, by name, for archives of several disks, encrypted members, other methods
+/// than stored and deflated, and for what lies behind another archive; what `view` throws.
 [[nodiscard]] std::vector<ZipMember> read_zip_directory(std::uint64_t size, const ViewBytes& view,
                                                         std::string_view where);
+
+/// The first of the members that are stored as they are whose checksum is not that of its bytes, as
+/// an error with file and offset; nullopt: all agree. `read` is told how many bytes of the archive
+/// are behind it. Errors: what `view` and `read` throw.
+[[nodiscard]] std::optional<Error> first_damaged_member(
+    std::span<const ZipMember> members, const ViewBytes& view, std::string_view where,
+    const std::function<void(std::uint64_t)>& read);
+[[nodiscard]] Error member_checksum_error(const ZipMember& member, std::uint32_t found,
+                                          std::string_view where);
+
+/// The error for a member whose name another one has, too: readers differ in which they take.
+[[nodiscard]] Error repeated_member(const ZipMember& member, std::string_view where);
 
 }  // namespace shale

@@ -111,14 +111,17 @@ class ImageFolder(SampleSequence, TorchDataset):
         return len(self._pairs)
 
     def _read(self, indices: Iterable[int]) -> list:
-        # With a transform that begins with a crop or a resize, only what it shows of the image is decoded.
-        lead = leading_view(self.transform, {self._image: "pil"}, takes_images=True)
+        lead = self._lead()
         changed = self._changed_samples()
         if changed is None:
             return self._dataset._read_through(functools.partial(self._pair, lead), indices, lead=lead)
         chosen = [changed[index] for index in indices]
         images = self._dataset._read_through(functools.partial(self._image_of, lead), [self._row(key) for key, _ in chosen], lead=lead)
         return [(image, self._target_of(label)) for image, (_, label) in zip(images, chosen)]
+
+    def _lead(self) -> Optional[LeadingView]:
+        """With a transform that begins with a crop or a resize, only what it shows of the image is decoded."""
+        return leading_view(self.transform, {self._image: "pil"}, takes_images=True)
 
     def _row(self, key: str) -> int:
         try:
@@ -149,9 +152,7 @@ class ImageFolder(SampleSequence, TorchDataset):
     @property
     def transforms(self) -> Optional[Callable[[Any, Any], tuple]]:
         """Both transforms as one function of image and label; None without any."""
-        if self.transform is None and self.target_transform is None:
-            return None
-        return lambda image, label: (self._image_of(None, {self._image: image}), self._target_of(label))
+        return None if self.transform is None and self.target_transform is None else _BothTransforms(self)
 
     @property
     def samples(self) -> Any:
@@ -193,9 +194,34 @@ class ImageFolder(SampleSequence, TorchDataset):
     def targets(self, labels: Any) -> None:
         self._given_targets = labels
 
+    def extra_repr(self) -> str:
+        """Lines that print(ds) shows between those of torchvision's ImageFolder. A subclass may override it, as there."""
+        lead = self._lead()
+        decoded = "whole images" if lead is None else f"only what is seen behind {', '.join(type(each).__name__ for each in lead.taken)}"
+        return f"Number of classes: {len(self.classes)}\nFormat: {self._dataset._reader().format}\nDecoded: {decoded}"
+
     def __repr__(self) -> str:
-        called = "".join(f"\n{name}: {value!r}" for name in ("transform", "target_transform") if (value := getattr(self, name)) is not None)
-        return f"shale.torch.ImageFolder({self.root!r}: {len(self)} samples, {len(self.classes)} classes){called}"
+        body = [f"Number of datapoints: {len(self)}", f"Root location: {self.root}", *self.extra_repr().splitlines()]
+        transforms = [] if self.transforms is None else [repr(self.transforms)]
+        return "\n    ".join([f"Dataset {type(self).__name__}", *body, *transforms])
+
+
+class _BothTransforms:
+    """Those of a dataset, as torchvision's StandardTransform, which it looks like."""
+
+    def __init__(self, dataset: ImageFolder) -> None:
+        self.transform, self.target_transform = dataset.transform, dataset.target_transform
+
+    def __call__(self, image: Any, label: Any) -> tuple:
+        transform, target_transform = self.transform, self.target_transform
+        return image if transform is None else transform(image), label if target_transform is None else target_transform(label)
+
+    def __repr__(self) -> str:
+        lines = ["StandardTransform"]
+        for title, each in (("Transform: ", self.transform), ("Target transform: ", self.target_transform)):
+            if each is not None:
+                lines.append(title + repr(each).replace("\n", "\n" + " " * len(title)))
+        return "\n".join(lines)
 
 
 class KeyedLabels(MutableSequence):

@@ -13,7 +13,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/data/fixed_value.hpp"
 
-#include "formats/hdf5/hdf5_foreign.hpp"
+#include "formats/hdf5/foreign/hdf5_foreign.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "tests/support/temp_dir.hpp"
 

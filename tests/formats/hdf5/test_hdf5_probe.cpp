@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "formats/hdf5/hdf5_probe.hpp"
+#include "formats/hdf5/foreign/hdf5_probe.hpp"
 #include "tests/formats/hdf5/foreign_files.hpp"
 
 namespace shale {

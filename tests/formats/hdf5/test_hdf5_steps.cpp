@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "formats/hdf5/hdf5_steps.hpp"
-#include "formats/hdf5/hdf5_unpack.hpp"
+#include "formats/hdf5/foreign/hdf5_steps.hpp"
+#include "formats/hdf5/foreign/hdf5_unpack.hpp"
 #include "tests/formats/hdf5/foreign_files.hpp"
 
 namespace shale {
@@ -50,7 +50,7 @@ void make_demos(ForeignFile& file, const std::vector<DemoRecipe>& demos, bool is
 }
 
 ForeignRows read_steps(const std::string& path) {
-  return test::scan_foreign(path, survey_hdf5_file(InputFile(path), std::nullopt));
+  return test::scan_foreign(path, survey_hdf5_file(InputFile(path), {}));
 }
 
 const std::string kStep0("\0\0\1\0", 4), kStep1("\2\0\3\0", 4);
@@ -83,7 +83,7 @@ TEST_CASE("hdf5 steps: what is compressed is unpacked into columns of the same f
   const InputFile file(dir / "a.h5");
   const NamelessFile into(dir.path());
 
-  CHECK(error_of([&] { (void)survey_hdf5_file(file, std::nullopt); }).code() == Code::unsupported);
+  CHECK(error_of([&] { (void)survey_hdf5_file(file, {}); }).code() == Code::unsupported);
   REQUIRE(unpack_hdf5_file({.file = file, .into = into, .memory_bytes = 16 << 20}).has_value());
 
   const ForeignRows all = test::read_foreign(into.link());
@@ -121,7 +121,7 @@ TEST_CASE("hdf5 steps: a scan by the index of another file says what differs") {
     ForeignFile file(dir / "b.h5");
     file.count("x", H5T_STD_I64LE, {5});
   }
-  const Survey survey = survey_hdf5_file(InputFile(dir / "a.h5"), std::nullopt);
+  const Survey survey = survey_hdf5_file(InputFile(dir / "a.h5"), {});
 
   const ForeignRows other = test::scan_foreign(dir / "b.h5", survey);
 

@@ -92,12 +92,14 @@ inline ReadForeign read_foreign_bytes(std::string_view bytes, bool reads_payload
   return read_foreign(dir / "a", reads_payload);
 }
 
-/// "encoded:bytes label:integer box:tensor(4)"
+/// "encoded:bytes label:integer? box:tensor(4) boxes:tensor(?)"
 inline std::string fields_of(const Survey& survey) {
   std::string text;
   for (const Field& field : survey.schema.fields) {
     text += (text.empty() ? "" : " ") + field.name + ":" + std::string(name_of(field.kind));
-    for (const std::uint64_t side : field.shape) text += "(" + std::to_string(side) + ")";
+    for (const std::uint64_t side : field.shape)
+      text += side == kFreeSide ? "(?)" : "(" + std::to_string(side) + ")";
+    if (field.is_optional) text += "?";
   }
   return text;
 }

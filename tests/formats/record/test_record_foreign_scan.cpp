@@ -40,7 +40,8 @@ void check_inside(const ReadForeign& read, std::uint64_t size) {
 TEST_CASE("record foreign scan: rows say where each value lies, with its checksum") {
   const std::string bytes = tiny_file();
   const ReadForeign read = read_foreign_bytes(bytes);
-  CHECK(fields_of(read.survey) == "box:tensor(2) image_encoded:bytes n:integer names:list r:real");
+  CHECK(fields_of(read.survey) ==
+        "box:tensor(2)? image_encoded:bytes? n:integer names:list? r:real");
   CHECK(read.findings.empty());
   REQUIRE(read.rows.size() == 3);
   const auto at = [&](const FieldPlace& place) {
@@ -78,6 +79,27 @@ TEST_CASE("record foreign scan: what a record lacks is missing in its row") {
     CHECK(read.rows[2].cells[located].place == FieldPlace{});
   }
   CHECK(read.rows[2].cells[2].integer == 1);
+}
+
+TEST_CASE(
+    "record foreign scan: a ragged list says how long it is, and a number that it is absent") {
+  const std::string id = bytes_feature("z", {"1"});
+  const std::string bytes =
+      example({id, floats_feature("f", {1, 2, 3}), integers_feature("n", {7})}) +
+      example({floats_feature("f", {}), integers_feature("n", {}), id}) + example({id});
+  const ReadForeign read = read_foreign_bytes(bytes);
+  CHECK(fields_of(read.survey) == "f:tensor(?)? n:integer? z:text");
+  CHECK(read.findings.empty());
+  REQUIRE(read.rows.size() == 3);
+  const FieldPlace& floats = read.rows[0].cells[0].place;
+  CHECK(bytes.substr(floats.offset, floats.length) == packed_floats({1, 2, 3}));
+  CHECK(read.rows[0].sides == std::vector<std::uint64_t>{3});
+  CHECK(read.rows[1].sides == std::vector<std::uint64_t>{0});
+  CHECK(read.rows[1].cells[0].place.length == 0);
+  CHECK(read.rows[1].cells[0].place.offset < bytes.size());
+  CHECK(read.rows[2].cells[0].place.offset == kMissing);
+  CHECK(!read.rows[0].cells[1].lacks_number);
+  for (const std::size_t lacking : {1U, 2U}) CHECK(read.rows[lacking].cells[1].lacks_number);
 }
 
 TEST_CASE("record foreign scan: of features of one name the last counts, also if it has no value") {

@@ -1,3 +1,6 @@
+#include <string>
+#include <string_view>
+
 #include <doctest/doctest.h>
 
 #include "shale/convert.hpp"
@@ -53,6 +56,72 @@ TEST_CASE("convert: options mean what they mean to the program") {
                                           .select = dir / "chosen.txt"});
   CHECK(appended.set.samples == 26);
   CHECK(Dataset(dir / "from").key(25) == "key/27");
+}
+
+TEST_CASE("convert: samples are chosen by class, and by what the lines of a list are") {
+  const TempDir dir;
+  for (const char* name : {"cats/1.png", "cats/2.png", "dogs/3.png", ".old/4.png"})
+    write_file(dir / (std::string("photos/") + name), kGif);
+  write_file(dir / "chosen.txt", "1\n");
+  const ConvertOptions options{.inputs = {dir / "photos"},
+                               .to = {.path = dir / "set", .format = "record"}};
+  ConvertOptions chosen = options;
+  chosen.classes = {"cats"};
+  chosen.hidden = "skip";
+  CHECK(convert(chosen).set.samples == 2);
+  chosen.to.path = dir / "row";
+  chosen.select = dir / "chosen.txt";
+  chosen.keys = "rows";
+  CHECK(convert(chosen).set.samples == 1);
+  CHECK(Dataset(dir / "row").key(0) == "cats/2.png");
+  ConvertOptions all = options;
+  all.to = {.path = dir / "all.tfrecord", .with_index = true, .io = "buffered"};
+  all.hidden = "keep";
+  CHECK(convert(all).set.samples == 4);
+  CHECK(Dataset(dir / "all.tfrecord").size() == 4);
+  ConvertOptions part = options;
+  part.hidden = "skip";
+  part.to.path = dir / "parts";
+  part.part = "1/3";
+  CHECK(convert(part).set.samples == 1);
+  CHECK(Dataset(dir / "parts/part-00001-of-00003").key(0) == "cats/2.png");
+}
+
+TEST_CASE("convert: words that an option does not take, or that do nothing, are refused") {
+  const TempDir dir;
+  (void)write_samples(dir / "from", 5);
+  struct Row {
+    std::string_view message;
+    void (*set)(ConvertOptions& options);
+  };
+  constexpr Row kRows[] = {
+      {"--keys 'row' is not one of", [](ConvertOptions& options) { options.keys = "row"; }},
+      {"--keys", [](ConvertOptions& options) { options.keys = "rows"; }},
+      {"--pairs 'yes'", [](ConvertOptions& options) { options.pairs = "yes"; }},
+      {"--hidden 'no'", [](ConvertOptions& options) { options.hidden = "no"; }},
+      {"--group 'video'", [](ConvertOptions& options) { options.group = "video"; }},
+      {"--parse json", [](ConvertOptions& options) { options.parse = "json"; }},
+      {"--new-classes 'yes'", [](ConvertOptions& options) { options.new_classes = "yes"; }},
+      {"--new-classes", [](ConvertOptions& options) { options.new_classes = "append"; }},
+      {"layout", [](ConvertOptions& options) { options.layout = "mine"; }},
+      {"--compress 'gzip'", [](ConvertOptions& options) { options.compress = "gzip"; }},
+      {"--compress", [](ConvertOptions& options) { options.compress = "deflate"; }},
+      {"--with-index", [](ConvertOptions& options) { options.to.with_index = true; }},
+      {"--io 'fast'", [](ConvertOptions& options) { options.to.io = "fast"; }},
+      {"--part-offset", [](ConvertOptions& options) { options.part_offset = 3; }},
+      {"--part", [](ConvertOptions& options) { options.part = "3/3"; }},
+      {"--key-column", [](ConvertOptions& options) { options.key_column = "file"; }},
+      {"--seed", [](ConvertOptions& options) { options.seed = 3; }},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.message);
+    ConvertOptions options{.inputs = {dir / "from"},
+                           .to = {.path = dir / "to", .format = "record"}};
+    row.set(options);
+    const Error error = error_of([&] { (void)convert(options); });
+    CHECK(error.code() == Code::usage);
+    CHECK(std::string_view(error.what()).find(row.message) != std::string_view::npos);
+  }
 }
 
 TEST_CASE("convert: bad samples are left out, kept, or an error") {

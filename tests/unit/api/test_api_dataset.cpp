@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/dataset.hpp"
+#include "shale/writer.hpp"
 
 #include "tests/support/temp_dir.hpp"
 #include "tests/unit/api/written_samples.hpp"
@@ -88,6 +89,62 @@ TEST_CASE("dataset: tensors, integers and reals come as one array") {
   CHECK(error_of([&] { set.read_array(set.field("x"), rows, into); }).code() == Code::usage);
   CHECK(error_of([&] { set.read_array(set.field("image"), rows, into); }).code() == Code::usage);
   CHECK(error_of([&] { (void)set.bytes_of_value(6); }).code() == Code::not_found);
+}
+
+TEST_CASE("dataset: what differs from sample to sample has its shape, and what is absent is none") {
+  const TempDir dir;
+  const std::vector<FieldInfo> fields = {
+      {.name = "boxes", .kind = Kind::tensor, .dtype = "|u1", .shape = {kFreeSide, 4}},
+      {.name = "tokens",
+       .kind = Kind::tensor,
+       .dtype = "|u1",
+       .shape = {kFreeSide},
+       .is_optional = true},
+      {.name = "label", .kind = Kind::integer, .is_optional = true},
+      {.name = "score", .kind = Kind::real, .is_optional = true},
+      {.name = "words", .kind = Kind::list, .elements = Kind::text},
+      {.name = "meta", .kind = Kind::text, .is_json = true},
+      {.name = "x", .kind = Kind::tensor, .dtype = "|u1", .shape = {2}}};
+  Writer writer({.to = {.path = dir / "set", .format = "record"}, .fields = fields});
+  const std::string word = "ab";
+  const std::vector<std::span<const std::byte>> words = {std::as_bytes(std::span(word))};
+  const auto sample = [&](std::string_view key, std::vector<std::vector<std::uint64_t>> shapes) {
+    return SampleView{.key = key,
+                      .values = {"01234567", "abc", 7, 0.5, words, "{}", "xy"},
+                      .shapes = std::move(shapes)};
+  };
+  writer.write(sample("a", {{2, 4}, {3}}));
+  for (const auto& shapes : std::vector<std::vector<std::vector<std::uint64_t>>>{
+           {}, {{2, 4}}, {{8}, {3}}, {{2, 3}, {3}}, {{2, 4}, {1ULL << 63}}}) {
+    const Error error = error_of([&] { writer.write(sample("b", shapes)); });
+    CHECK((error.code() == Code::schema || error.code() == Code::limit));
+  }
+  writer.write({.key = "b",
+                .values = {"", std::nullopt, std::nullopt, std::nullopt, words, "[1]", "xy"},
+                .shapes = {{0, 4}}});
+  (void)writer.finish();
+
+  const Dataset set(dir / "set");
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    CHECK(set.fields()[i].is_optional == fields[i].is_optional);
+    CHECK(set.fields()[i].elements == fields[i].elements);
+    CHECK(set.fields()[i].is_json == fields[i].is_json);
+  }
+  const std::vector<std::uint64_t> rows = {0, 1};
+  const std::vector<OwnedSample> samples = set.read(rows);
+  CHECK(samples[0].shapes ==
+        std::vector<std::vector<std::uint64_t>>{{2, 4}, {3}, {}, {}, {}, {}, {2}});
+  CHECK(samples[1].shapes ==
+        std::vector<std::vector<std::uint64_t>>{{0, 4}, {}, {}, {}, {}, {}, {2}});
+  CHECK(std::get<0>(samples[0].values[1]) == bytes_of("abc"));
+  for (const unsigned field : {1U, 2U, 3U})
+    CHECK(std::holds_alternative<std::monostate>(samples[1].values[field]));
+  std::vector<std::byte> into(16);
+  CHECK(error_of([&] { set.read_array(2, rows, into); }).code() == Code::schema);
+  CHECK(error_of([&] { set.read_array(3, rows, into); }).code() == Code::schema);
+  CHECK(error_of([&] { (void)set.bytes_of_value(0); }).code() == Code::usage);
+  const Dataset two_fields(dir / "set", {.fields = {"x", "tokens"}});
+  CHECK(two_fields.read(0).shapes == std::vector<std::vector<std::uint64_t>>{{2}, {3}});
 }
 
 TEST_CASE("dataset: where keys are the numbers of rows, they are those") {

@@ -22,6 +22,14 @@ TEST_CASE("verify: a dataset is whole, and holds what its source does") {
   CHECK(report.proves_payload);
 }
 
+TEST_CASE("verify: labels of nothing, and columns of no file, are refused") {
+  const auto refused = [](const VerifyOptions& options) {
+    return error_of([&] { (void)verify(options); }).code() == Code::usage;
+  };
+  CHECK(refused({.dataset = "set", .labels = "labels.csv"}));
+  CHECK(refused({.dataset = "set", .against = {"photos"}, .label_column = "label"}));
+}
+
 TEST_CASE("verify: damage is a finding, which names its place") {
   const TempDir dir;
   (void)write_samples(dir / "set", 25);

@@ -45,6 +45,27 @@ TEST_CASE("writer: without finish() there is no dataset") {
   CHECK(files_in(dir.path()).empty());
 }
 
+TEST_CASE("writer: it goes on with what is resumed, and comes behind what is appended to") {
+  const TempDir dir;
+  const std::vector<FieldInfo> label = {{.name = "label", .kind = Kind::integer}};
+  const auto write = [&](const std::string& name, std::int64_t end, bool resume, bool append) {
+    Destination to = {.path = dir / name};
+    if (!append) to.format = "record";
+    if (!append) to.shard_samples = 10;
+    Writer writer({.to = to, .fields = label, .append = append, .resume = resume});
+    const auto first = static_cast<std::int64_t>(writer.resumed_from());
+    for (std::int64_t i = first; i < end; ++i) writer.write("", {i});
+    return std::pair(first, writer.finish());
+  };
+  CHECK(write("set", 25, true, false).first == 0);
+  const auto [resumed, complete] = write("set", 25, true, false);
+  CHECK(resumed == 25);
+  CHECK(complete.samples == 25);
+  CHECK(error_of([&] { (void)write("set", 26, true, false); }).code() == Code::exists);
+  CHECK(write("set", 5, false, true).second.samples == 30);
+  CHECK(error_of([&] { (void)write("none", 5, false, true); }).code() == Code::not_found);
+}
+
 TEST_CASE("writer: what cannot be written is refused before the first sample") {
   const TempDir dir;
   const auto code_of = [&](const WriterOptions& options) {

@@ -70,6 +70,65 @@ TEST_CASE("array columns: what does not go together is refused") {
   CHECK_FALSE(find_array_columns({arrays.dir / "photo.jpg"}, {}));
 }
 
+// An archive of two arrays of two rows, and one more.
+std::string archive_with(const ZipPart& more) {
+  return zip_of({{.name = "train/x.npy", .data = npy_text("|u1", {2}, "aa")},
+                 {.name = "y.npy", .data = npy_text("<i2", {2}, "bbbb")},
+                 more});
+}
+
+TEST_CASE(
+    "array columns: an array of an archive is chosen by its name there, or that of its field") {
+  const Arrays arrays;
+  write_file(arrays.dir / "a.npz",
+             archive_with({.name = "z.npy", .data = npy_text("|u1", {5}, "zzzzz")}));
+  CHECK(arrays.names({"a.npz"}, {"train/x", "y"}) == Names{"train_x:2", "y:2"});
+  CHECK(arrays.names({"a.npz"}, {"y", "train_x"}) == Names{"y:2", "train_x:2"});
+
+  write_file(arrays.dir / "b.npz",
+             archive_with({.name = "train_x.npy", .data = npy_text("|u1", {2}, "cc")}));
+  CHECK(arrays.code_of({"b.npz"}) == Code::unsupported);
+  CHECK(arrays.code_of({"b.npz"}, {"train_x", "train_x"}) == Code::usage);
+  const auto found = find_array_columns({arrays.dir / "b.npz"}, {"train/x"});
+  CHECK(found.value().columns.at(0).member == "train/x");
+}
+
+TEST_CASE("array columns: what no field can hold is left out, or asked for and refused") {
+  std::string objects = npy_text("|u1", {2}, "12");
+  objects.replace(objects.find("|u1"), 3, "|O8");
+  const Arrays arrays;
+  struct Row {
+    std::string_view name, data, reason;
+  };
+  const std::string scalar = npy_text("<f4", {}, "1234");
+  const Row rows[] = {{"epoch", scalar, "single_value"}, {"names", objects, "type_not_held"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    write_file(arrays.dir / "a.npz", archive_with({.name = std::string(row.name) + ".npy",
+                                                   .data = std::string(row.data)}));
+    const auto all = find_array_columns({arrays.dir / "a.npz"}, {});
+    CHECK(all.value().columns.size() == 2);
+    REQUIRE(all.value().left_out.entries.size() == 1);
+    CHECK(all.value().left_out.entries[0].name == row.name);
+    CHECK(all.value().left_out.entries[0].reason == row.reason);
+    CHECK(find_array_columns({arrays.dir / "a.npz"}, {"y"}).value().left_out.entries.empty());
+    CHECK(arrays.code_of({"a.npz"}, {std::string(row.name)}) == Code::unsupported);
+  }
+}
+
+TEST_CASE("array columns: a member that is there twice, or damaged, does not stop the others") {
+  const Arrays arrays;
+  write_file(arrays.dir / "a.npz",
+             archive_with({.name = "y.npy", .data = npy_text("|u1", {2}, "cc")}));
+  CHECK(arrays.code_of({"a.npz"}) == Code::unsupported);
+  CHECK(arrays.code_of({"a.npz"}, {"y"}) == Code::unsupported);
+  CHECK(arrays.names({"a.npz"}, {"train_x"}) == Names{"train_x:2"});
+
+  write_file(arrays.dir / "a.npz", archive_with({.name = "z.npy", .data = "not an array"}));
+  CHECK(arrays.code_of({"a.npz"}) == Code::damaged);
+  CHECK(arrays.names({"a.npz"}, {"y"}) == Names{"y:2"});
+}
+
 TEST_CASE("array columns: a path that exists is a path, whatever it looks like") {
   const Arrays arrays;
   write_file(arrays.dir / "odd=x.npy", npy_text("|u1", {1}, "o"));

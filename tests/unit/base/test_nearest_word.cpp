@@ -1,12 +1,17 @@
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "shale/base/nearest_word.hpp"
 
+#include "tests/support/temp_dir.hpp"
+
 namespace shale {
 namespace {
+
+using namespace test;
 
 const std::vector<std::string> kWords = {"convert", "verify",       "info", "cat", "formats",
                                          "index",   "shard-size",   "jobs", "ls",  "seed",
@@ -39,6 +44,15 @@ TEST_CASE("nearest word: what is far from every word, or is one of them, is not 
     CHECK(!nearest_word(word, kWords));
   }
   CHECK(!nearest_word(std::string(100'000, 'c'), kWords));
+}
+
+TEST_CASE("checked word: another word is an error that lists those that there are") {
+  const std::vector<std::string> words{"skip", "keep"};
+  CHECK(checked_word("keep", words, "--hidden") == "keep");
+  const Error error = error_of([&] { (void)checked_word("kepp", words, "--hidden"); });
+  CHECK(error.code() == Code::usage);
+  CHECK(std::string_view(error.what()) == "--hidden 'kepp' is not one of skip, keep");
+  CHECK(error.hint() == "did you mean 'keep'?");
 }
 
 TEST_CASE("did you mean: the word is quoted, and nothing is said without one") {

@@ -49,14 +49,19 @@ TEST_CASE("stored tensor: dtypes that NumPy lacks are columns of their name") {
     CHECK(dtype.descr() == type->descr);
     CHECK(dtype.item_bytes() == type->item_bytes);
     CHECK(tensor_type_of_descr(dtype.descr()) == type);
+    CHECK(raw_dtype_name(dtype.descr()) == name);
+    CHECK(raw_dtype_descr(name) == type->descr);
   }
+  CHECK(raw_dtype_name("<f4").empty());
+  CHECK(raw_dtype_descr("float32").empty());
+  CHECK(raw_dtype_descr("").empty());
 }
 
 TEST_CASE("stored tensor: its column has no dots and slashes in its name") {
   StoredTensor tensor;
-  CHECK(column_name_of(tensor) == "x");
+  CHECK(column_name_of(tensor.name) == "x");
   tensor.name = "model.0/bias";
-  CHECK(column_name_of(tensor) == "model_0_bias");
+  CHECK(column_name_of(tensor.name) == "model_0_bias");
 }
 
 }  // namespace

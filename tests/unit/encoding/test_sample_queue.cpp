@@ -105,6 +105,19 @@ TEST_CASE("sample queue: who waits for room goes on when a batch comes back") {
   CHECK(found == 100);
 }
 
+TEST_CASE(
+    "sample queue: behind others, samples are numbered on, and no batch has more than a shard") {
+  SourceInfo info = one_field();
+  info.manifest.samples = 7;  // of the run before
+  SampleQueue queue(info, 16 * kMebi, 1, 100, 2);
+  for (int i = 0; i < 3; ++i) CHECK(queue.try_add(sample_of("x")));
+  CHECK(queue.samples() == 10);
+  const std::optional<Batch> batch = queue.next(0);
+  REQUIRE(batch->held.size() == 2);
+  CHECK(batch->first == 7);
+  CHECK(batch->held[1].key == "00000108");
+}
+
 TEST_CASE("sample queue: with batches in flight an empty queue is not waited for") {
   SampleQueue queue(one_field(), 16 * kMebi, 1);
   CHECK_FALSE(queue.next(1));

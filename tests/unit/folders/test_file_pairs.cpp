@@ -30,8 +30,7 @@ struct Pairing {
     return name.ends_with(".jpg") || name.ends_with(".png");
   }
   void match(PairPolicy policy) {
-    pairs.match_all([this](std::string_view, std::string_view name,
-                           std::string_view) { unused.emplace_back(name); },
+    pairs.match_all([this](const FilePairs::Surplus& file) { unused.emplace_back(file.file); },
                     policy, "root");
   }
   TempDir dir;
@@ -44,7 +43,7 @@ using Names = std::vector<std::string>;
 TEST_CASE("file pairs: what every image has becomes a field, sorted by suffix") {
   Pairing pairing({"1.jpg", "1.txt", "1.json", "2.jpg", "2.json", "2.TXT", "2.cls", "README.md"});
   pairing.match(PairPolicy::automatic);
-  CHECK(suffixes_text(pairing.pairs.fields()) == "json,txt");
+  CHECK(suffixes_text(pairing.pairs.fields()) == "json:json,txt");
   CHECK(pairing.pairs.fields()[1].kind == Kind::text);
   CHECK(pairing.unused == Names{"2.cls", "README.md"});
   const std::vector<ListedPartner> first = pairing.pairs.next(), second = pairing.pairs.next();
@@ -54,15 +53,15 @@ TEST_CASE("file pairs: what every image has becomes a field, sorted by suffix") 
   CHECK(pairing.pairs.incomplete() == 0);
 }
 
-TEST_CASE("file pairs: where one image lacks it there is none, but with the policy on") {
+TEST_CASE("file pairs: where half of the images lack it there is none, but with the policy on") {
   const Names names = {"1.jpg", "1.txt", "2.jpg"};
   Pairing automatic(names), on(names);
   automatic.match(PairPolicy::automatic);
   CHECK(automatic.pairs.fields().empty());
   CHECK(automatic.unused == Names{"1.txt"});
   on.match(PairPolicy::on);
-  CHECK(suffixes_text(on.pairs.fields()) == "txt");
-  CHECK(on.pairs.incomplete() == 1);
+  CHECK(suffixes_text(on.pairs.fields()) == "txt:text?");
+  CHECK(on.pairs.incomplete() == 0);
   CHECK(on.pairs.next()[0].suffix == ".txt");
   CHECK_FALSE(on.pairs.next()[0].suffix);
 }
@@ -108,11 +107,24 @@ TEST_CASE("file pairs: a suffix that cannot be a field is an error with the poli
 }
 
 TEST_CASE("file pairs: what only some images have is told, the most frequent first") {
-  Pairing pairing(
-      {"1.jpg", "2.jpg", "3.jpg", "1.cls", "1.txt", "2.txt", "3.json", "1.x", "2.x", "3.x", "1.y"});
+  Pairing pairing({"1.jpg", "2.jpg", "3.jpg", "4.jpg", "1.cls", "1.txt", "2.txt", "3.json", "1.x",
+                   "2.x", "3.x", "4.x", "1.y"});
   pairing.match(PairPolicy::automatic);
-  CHECK(pairing.pairs.partial() == "txt (2 of 3), cls (1 of 3), json (1 of 3) ...");
+  CHECK(pairing.pairs.partial() == "txt (2 of 4), cls (1 of 4), json (1 of 4) ...");
   CHECK(suffixes_text(pairing.pairs.fields()) == "x");
+}
+
+TEST_CASE("file pairs: what most images have is an optional field, and the note says of how many") {
+  Pairing pairing({"1.jpg", "2.jpg", "3.jpg", "4.jpg", "1.txt", "3.txt", "4.txt", "1.json"});
+  pairing.match(PairPolicy::automatic);
+  CHECK(suffixes_text(pairing.pairs.fields()) == "txt:text?");
+  CHECK(pairing.pairs.partial() == "json (1 of 4)");
+  CHECK(note_on_pairs(pairing.pairs.fields(), "image").find("txt (.txt, for 3 of 4)") !=
+        std::string::npos);
+  CHECK(pairing.pairs.next()[0].suffix == ".txt");
+  CHECK_FALSE(pairing.pairs.next()[0].suffix);
+  Pairing twice({"1.jpg", "2.jpg", "3.jpg", "1.txt", "2.txt", "2.TXT", "3.txt"});
+  CHECK(error_of([&] { twice.match(PairPolicy::automatic); }).file() == "root/cat/2.txt");
 }
 
 TEST_CASE("file pairs: what all images have is found behind any number of other suffixes") {
@@ -132,8 +144,24 @@ TEST_CASE("file pairs: names of fields follow from suffixes") {
   CHECK(pair_field_of("key")->name == "key_file");
   CHECK(pair_field_of("image")->name == "image_file");
   CHECK_FALSE(pair_field_of("a,b").has_value());
+  CHECK_FALSE(pair_field_of("a:text").has_value());
   CHECK_FALSE(pair_field_of("\x01").has_value());
   CHECK_FALSE(pair_field_of("\xff").has_value());
+}
+
+TEST_CASE("file pairs: types are written where sets of before had others, and read back") {
+  const std::vector<PairField> before = pair_fields_of("json,txt"),
+                               now = pair_fields_of("a.json:json?,json:json,mask:bytes?,txt");
+  CHECK(before[0].kind == Kind::bytes);
+  CHECK(before[1].kind == Kind::text);
+  CHECK(now[0].name == "a_json");
+  CHECK(now[0].is_json);
+  CHECK(now[0].is_optional);
+  CHECK(now[2].kind == Kind::bytes);
+  CHECK_FALSE(now[3].is_optional);
+  CHECK(suffixes_text(before) == "json,txt");
+  CHECK(suffixes_text(now) == "a.json:json?,json:json,mask:bytes?,txt");
+  CHECK(error_of([] { (void)pair_fields_of("n:int32"); }).code() == Code::damaged);
 }
 
 // Samples of one folder, and files of another that is called mask.
@@ -149,9 +177,9 @@ struct Joining {
   }
   void match() {
     pairs.match_folders(
-        [this](std::string_view folder, std::string_view name, std::string_view field) {
-          unused.push_back(std::string(field) + ":" + std::string(folder) + "/" +
-                           std::string(name));
+        [this](const FilePairs::Surplus& file) {
+          unused.push_back(std::string(file.suffix) + ":" + std::string(file.folder) + "/" +
+                           std::string(file.file));
         },
         {{.field = "image", .root = "photos"}, {.field = "mask", .root = "masks"}});
   }

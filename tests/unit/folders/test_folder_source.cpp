@@ -285,14 +285,15 @@ TEST_CASE("folder source: a stored listing stands for the walk, in order and shu
   CHECK(told_by(folder.request()).samples.size() == 5);
 }
 
-TEST_CASE("folder source: only files of a stored listing are compared with it") {
+TEST_CASE("folder source: files have the time that the walk or the stored listing saw") {
   const Folder folder({"a/1.jpg"});
   FolderRequest request = folder.request();
   request.files.listing.written = folder.dir / "listing";
-  CHECK(open_folder(request)->next(1)->files.front().modified_ns == 0);
+  const std::int64_t walked = stamp_of(folder.dir / "in/a/1.jpg")->modified_ns;
+  CHECK(open_folder(request)->next(1)->files.front().modified_ns == walked);
+  std::filesystem::last_write_time(folder.dir / "in/a/1.jpg", {});
   request.files.listing.stored = folder.dir / "listing";
-  const std::optional<PendingSample> sample = open_folder(request)->next(1);
-  CHECK(sample->files.front().modified_ns == stamp_of(folder.dir / "in/a/1.jpg")->modified_ns);
+  CHECK(open_folder(request)->next(1)->files.front().modified_ns == walked);
 }
 
 TEST_CASE("folder source: a listing that was asked for otherwise does not stand for the walk") {
@@ -305,8 +306,9 @@ TEST_CASE("folder source: a listing that was asked for otherwise does not stand 
   request.files.listing.written.clear();
   request.files.listing.stored = folder.dir / "listing";
   const auto is_used = [](const FolderRequest& asked) {
-    return open_folder(asked)->next(1)->files.front().modified_ns != 0;
+    return open_folder(asked)->info().manifest.samples == 2;
   };
+  write_file(folder.dir / "in/b/3.jpg", "x");
   CHECK(is_used(request));
   FolderRequest other = request;
   other.files.hidden = HiddenPolicy::skip;

@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/folders/metadata_rows.hpp"
+#include "shale/format/list_elements.hpp"
 
 #include "tests/support/temp_dir.hpp"
 
@@ -54,7 +56,7 @@ struct MetadataFolder {
 std::vector<std::string> fields_in(const MetadataRows& rows) {
   std::vector<std::string> texts;
   for (const Field& field : rows.fields())
-    texts.push_back(field.name + ":" + std::string(name_of(field.kind)));
+    texts.push_back(field.name + ":" + field_type_text(field));
   return texts;
 }
 
@@ -81,7 +83,7 @@ TEST_CASE("metadata: JSON lines have kinds, and an integer beside a real is real
                "{\"n\": [], \"file_name\": \"b.png\", \"s\": \"\", \"i\": 9223372036854775807, "
                "\"r\": 0.5, \"b\": false}\n");
   folder.join("metadata.jsonl", {"a.png", "b.png"});
-  CHECK(fields_in(*folder.rows) == Texts{"s:text", "i:integer", "r:real", "b:text", "n:text"});
+  CHECK(fields_in(*folder.rows) == Texts{"s:text", "i:integer", "r:real", "b:text", "n:json"});
   const PendingSample first = folder.next(), second = folder.next();
   CHECK(first.known[0].bytes == "x\u00e9");
   CHECK(first.cells[2].integer == -7);
@@ -122,16 +124,79 @@ TEST_CASE("metadata: names are classes of the samples that have a row, integers 
   CHECK(folder.next().cells[0].integer == -3);
 }
 
-TEST_CASE("metadata: a sample without row, or whose row lacks a value, has none") {
+TEST_CASE("metadata: lists are tensors and lists of text, whatever else differs is JSON") {
+  struct Row {
+    std::string first, second, type;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"[1, 2]", "[]", "int64 (?)"},
+           {"[1]", "[0.5, 2]", "float64 (?)"},
+           {"[[1, 2, 3, 4]]", "[]", "int64 (?, 4)"},
+           {"[[1, 2.5]]", "[[3, 4], [5, 6]]", "float64 (?, 2)"},
+           {"[[1]]", "[[1, 2]]", "int64 (?, ?)"},
+           {"[\"a\"]", "[]", "list of text"},
+           {"[\"a\"]", "[1]", "json"},
+           {"[1]", "[[1]]", "json"},
+           {"[]", "[]", "json"},
+           {"[1]", "{}", "json"},
+           {"[1]", "true", "json"},
+           {"[1, null]", "[1]", "json"},
+           {"[0.5]", "[9007199254740993]", "json"},
+           {"true", "false", "text"},
+           {"[1]", "null", "int64 (?)?"},
+           {"{\"a\": 1}", "null", "json?"},
+           {"7", "null", "integer?"},
+       }) {
+    CAPTURE(row.first);
+    CAPTURE(row.second);
+    MetadataFolder folder;
+    folder.write("metadata.jsonl", "{\"file_name\": \"a.png\", \"c\": " + row.first +
+                                       "}\n{\"file_name\": \"b.png\", \"c\": " + row.second +
+                                       "}\n");
+    folder.join("metadata.jsonl", {"a.png", "b.png"});
+    CHECK(fields_in(*folder.rows) == Texts{"c:" + row.type});
+    for (int sample = 0; sample < 2; ++sample) CHECK(folder.next().cells.size() == 2);
+  }
+}
+
+TEST_CASE("metadata: values of lists are those of the file, and an absent one says so") {
   MetadataFolder folder;
   folder.write("metadata.jsonl",
-               "{\"file_name\": \"a.png\", \"s\": null}\n{\"file_name\": \"b.png\"}\n"
-               "{\"file_name\": \"d.png\", \"s\": \"\"}\n");
+               "{\"file_name\": \"a.png\", \"n\": 7, \"boxes\": [[1, 2.5], [3, 4]], \"words\": "
+               "[\"a\", \"\", \"\u00e9\"]}\n{\"file_name\": \"b.png\", \"boxes\": [], \"words\": "
+               "null}\n");
+  folder.join("metadata.jsonl", {"a.png", "b.png"});
+  REQUIRE(fields_in(*folder.rows) ==
+          Texts{"n:integer?", "boxes:float64 (?, 2)", "words:list of text?"});
+  const PendingSample first = folder.next(), second = folder.next();
+  CHECK(first.cells[1].integer == 7);
+  CHECK(!first.cells[1].lacks_number);
+  CHECK(first.sides == std::vector<std::uint64_t>{2, 2});
+  const std::vector<double> boxes = {1, 2.5, 3, 4};
+  REQUIRE(first.known.size() == 2);
+  CHECK(as_bytes(first.known[0].bytes).size() == 32);
+  CHECK(first.known[0].bytes == as_text(std::as_bytes(std::span(boxes))));
+  const std::vector<Bytes> words = elements_of_known(as_bytes(first.known[1].bytes));
+  REQUIRE(words.size() == 3);
+  CHECK(as_text(words[2]) == "\u00e9");
+  CHECK(first.cells[3].place.count == 3);
+  CHECK(first.cells[3].place.length == 3);
+  CHECK(second.cells[1].lacks_number);
+  CHECK(second.sides == std::vector<std::uint64_t>{0, 2});
+  CHECK(second.cells[2].place == FieldPlace{.offset = 0});
+  CHECK(second.cells[3].place.offset == kMissing);
+}
+
+TEST_CASE("metadata: a sample without row, or whose row lacks the label, has none") {
+  MetadataFolder folder;
+  folder.write("metadata.jsonl",
+               "{\"file_name\": \"a.png\", \"label\": null}\n{\"file_name\": \"b.png\"}\n"
+               "{\"file_name\": \"d.png\", \"label\": 7}\n");
   folder.join("metadata.jsonl", {"a.png", "b.png", "c.png", "d.png"});
   CHECK(folder.next().cells.empty());
   CHECK(folder.next().cells.empty());
   CHECK(folder.next().cells.empty());
-  CHECK(folder.next().cells.size() == 2);
+  CHECK(folder.next().cells.size() == 1);
 }
 
 TEST_CASE("metadata: names that are taken become others") {

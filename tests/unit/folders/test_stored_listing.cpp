@@ -55,6 +55,16 @@ TEST_CASE("listing: what it says of folders that are joined is read again") {
   CHECK(opened(dir / "listing").head() == head);
 }
 
+TEST_CASE("listing: what is left out of the file of labels is read again") {
+  const TempDir dir;
+  ListingHead head = head_of_two_classes();
+  head.left_out.add({.kind = "column", .name = "age", .reason = "not_a_label"});
+  head.left_out.add({.kind = "column", .name = "box\n", .reason = "not_a_label"});
+  head.left_out.more = 2;
+  ListingWriter(dir / "listing", head).finish();
+  CHECK(opened(dir / "listing").head() == head);
+}
+
 TEST_CASE("listing: rows of metadata, and the files that they are from, are read again") {
   const TempDir dir;
   ListingHead head = head_of_two_classes();

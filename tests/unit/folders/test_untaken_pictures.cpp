@@ -34,9 +34,12 @@ TEST_CASE("untaken pictures: they are told by their first bytes, and counted by 
   look(write("e.txt", ""));
   look(dir.path() + "/missing.heic");
 
-  REQUIRE(left_out.entries.size() == 2);
+  add_untaken(left_out, reason_of_partner("0001.txt"));
+
+  REQUIRE(left_out.entries.size() == 3);
   CHECK(left_out.entries[0] == LeftOut{"picture", "heic", "type_not_taken", 2});
   CHECK(left_out.entries[1] == LeftOut{"picture", "jpeg", "type_not_taken", 1});
+  CHECK(left_out.entries[2] == LeftOut{"partner", "txt", "not_of_all_samples", 1});
 }
 
 }  // namespace

@@ -42,6 +42,35 @@ TEST_CASE("label rows: every kind of file gives its keys and labels") {
   CHECK(rows_of("a.txt", "490\n361\n") == std::vector<std::string>{"=490", "=361"});
 }
 
+// The columns that are left out, by name.
+std::vector<std::string> others_of(const std::string& name, const std::string& content,
+                                   const std::string& label = "", const std::string& key = "") {
+  const TempDir dir;
+  write_file(dir / name, content);
+  const LabelsRead read = read_label_rows(
+      {.path = dir / name, .label_column = label, .key_column = key}, [](const LabelRow&) {});
+  std::vector<std::string> names;
+  for (const LeftOut& one : read.left_out.entries) {
+    CHECK((one.kind == "column" && one.reason == "not_a_label"));
+    names.push_back(one.name);
+  }
+  return names;
+}
+
+TEST_CASE("label rows: columns that are neither key nor label are listed, until one is named") {
+  const std::vector<std::string> width_and_age = {"width", "age"};
+  CHECK(others_of("a.csv", "width,path,label, age ,\n7,1.jpg,cat,3,x\n") == width_and_age);
+  CHECK(others_of("a.csv", "width,id,label,age\n7,1.jpg,cat,3\n", "", "id") == width_and_age);
+  CHECK(others_of("a.csv", "width,path,label,age\n7,1.jpg,cat,3\n", "label").empty());
+  CHECK(others_of("a.csv", "path,label\n1.jpg,cat\n").empty());
+  CHECK(others_of("a.csv", "1.jpg,cat\n").empty());
+  // A line may have members that the lines before it lack, in another order.
+  CHECK(others_of("a.jsonl",
+                  "{\"path\":\"1.jpg\",\"label\":1}\n{\"width\":1,\"label\":2,\"path\":\"2.jpg\"}\n"
+                  "{\"width\":1,\"label\":2,\"path\":\"3.jpg\",\"age\":[]}\n") == width_and_age);
+  CHECK(others_of("a.jsonl", "{\"path\":\"1.jpg\",\"label\":1,\"width\":2}\n", "label").empty());
+}
+
 TEST_CASE("label rows: columns that are missing or come twice are named") {
   CHECK(error_of([] { (void)rows_of("a.csv", "path,x\n1.jpg,cat\n", "y"); }).code() ==
         Code::bad_content);

@@ -22,6 +22,7 @@ const std::map<std::string_view, Change> kGiven{
     {"classes", [](auto& request) { request.order.choice.classes = {"a"}; }},
     {"classes-from", [](auto& request) { request.classes.from = "names.txt"; }},
     {"compress", [](auto& request) { request.asked.compression = "none"; }},
+    {"drop", [](auto& request) { request.fields.dropped = {"label"}; }},
     {"ext", [](auto& request) { request.files.suffixes = {".wav"}; }},
     {"group frames", [](auto& request) { request.files.groups_frames = true; }},
     {"keys", [](auto& request) { request.order.choice.keys = KeyForm::raw; }},
@@ -55,6 +56,7 @@ Change output(const std::string& path, const std::string& layout = "") {
 // What each of them meets.
 const std::map<std::string_view, Change> kWith{
     {"--append", kGiven.at("append")},
+    {"--fields", [](auto& request) { request.fields.only = {"image"}; }},
     {"--encode raw", [](auto& request) { request.images.encode.emplace("", EncodeAs::raw); }},
     {"--split", kGiven.at("split")},
     {"a file of a layout", output("out.grid", "other-grid")},

@@ -92,6 +92,58 @@ TEST_CASE("index: a row is packed as docs/index.md says") {
   CHECK(row_bytes(true, true) == 28 + kFields + 16);
 }
 
+TEST_CASE("index: shapes and what is absent have columns of their own, and come back") {
+  const Schema schema{.fields = {{.name = "boxes",
+                                  .kind = Kind::tensor,
+                                  .dtype = DType::parse("<f4"),
+                                  .shape = {kFreeSide, 4},
+                                  .is_optional = true},
+                                 {.name = "label", .kind = Kind::integer, .is_optional = true},
+                                 {.name = "note", .kind = Kind::text}}};
+  ShardLayout layout = layout_of(true, false);
+  layout.field_part = {0, 0, 0};
+  const IndexColumns columns(schema, layout);
+  CHECK(columns.row_bytes() == 28 + (20 + 16 + 1) + (8 + 1) + 20);
+  IndexRow full = row_of(1), lacking = row_of(2);
+  full.cells.resize(3);
+  full.cells[1] = {.place = {}, .integer = 7};
+  full.cells[2].place = {.offset = 1, .length = 2, .crc32c = 3};
+  full.record_offset = kMissing;
+  full.record_length = 0;
+  full.sides = {5, 4};
+  lacking = full;
+  lacking.cells[0] = {};
+  lacking.cells[1] = {.place = {}, .integer = 0, .real = 0, .lacks_number = true};
+  lacking.sides = {0, 0};
+  const TempDir dir;
+  IndexWriter writer(output(dir / "a"), columns);
+  writer.append(full);
+  writer.append(lacking);
+  (void)writer.finish();
+  const InputFile file(dir / "a");
+  IndexReader reader(file, columns, 2);
+  CHECK(reader.row(0) == full);
+  CHECK(reader.row(1) == lacking);
+  CHECK(is_absent(reader.row(1).cells[0], schema.fields[0]));
+  CHECK(is_absent(reader.row(1).cells[1], schema.fields[1]));
+  CHECK_FALSE(is_absent(reader.row(0).cells[1], schema.fields[1]));
+  const std::string bytes = test::read_text(dir / "a");
+  const std::string header = bytes.substr(0, columns.file_bytes(0));
+  for (std::uint64_t row = 0; row < 2; ++row) {
+    std::string lying = bytes;
+    char& is_present = lying[columns.file_bytes(row) + 28 + 20 + 16];
+    is_present = is_present == 0 ? 1 : 0;
+    test::write_file(dir / "lying", lying);
+    const InputFile lying_file(dir / "lying");
+    IndexReader from(lying_file, columns, 2);
+    const Error error = error_of([&] { (void)from.row(row); });
+    CHECK(error.code() == Code::damaged);
+    CHECK(error.file() == dir / "lying");
+  }
+  CHECK(header.find("('boxes.shape', '<u8', (2,)), ('boxes.present', '|b1'), ('label', '<i8'), "
+                    "('label.present', '|b1')") != std::string::npos);
+}
+
 TEST_CASE("index: rebase moves the places of every row, those of many windows too") {
   const TempDir dir;
   const IndexColumns columns(kSchema, layout_of(true, true));

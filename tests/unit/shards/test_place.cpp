@@ -36,6 +36,35 @@ TEST_CASE("place: what stands at a path is named, and nothing of it is touched")
   CHECK(files_in(dir.path()) == before);
 }
 
+TEST_CASE("place: a file that takes the place of another is opened again, one that grows is not") {
+  const TempDir dir;
+  const std::string path = dir / "one.h5";
+  write_file(path, "old");
+  int opened = 0;
+  const auto open = [&](const DatasetPaths&) {
+    if (++opened > 1) return fs::file_size(path);
+    write_file(dir / "next", "newer");
+    fs::rename(dir / "next", path);
+    throw Error(Code::damaged, "is not what its index says").at(path);
+  };
+
+  CHECK(open_standing(path, open) == 5);
+  CHECK(opened == 2);
+
+  const StandingState standing(path);
+  write_file(path, "newer, and more");
+  CHECK_FALSE(standing.is_replaced());
+  fs::rename(path, dir / "moved");
+  CHECK(standing.is_replaced());
+  CHECK(standing.replaced().file() == path);
+}
+
+TEST_CASE("place: the manifest is named where users find it") {
+  CHECK(public_manifest("out/.shale/new/dataset.json") == "out/dataset.json");
+  CHECK(public_manifest("out/dataset.json") == "out/dataset.json");
+  CHECK(replaced_dataset("/a/.shale/new/dataset.json").file() == "/a/dataset.json");
+}
+
 TEST_CASE("place: a link counts as what it leads to, one that leads nowhere as absent") {
   const TempDir dir;
   fs::create_directory(dir / "empty");

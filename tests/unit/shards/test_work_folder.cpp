@@ -145,6 +145,20 @@ TEST_CASE("work folder: an abandoned run leaves no trace, and no folder that it 
   CHECK(fs::is_empty(dir / "old"));
 }
 
+TEST_CASE("work folder: a run whose folder was deleted removes nothing of the next one's") {
+  const TempDir dir;
+  const std::string out = dir / "out";
+  std::optional<WorkFolder> first(std::in_place, out);
+  std::filesystem::remove_all(out);
+  WorkFolder next(out);
+  write_file(join_path(next.path(), "shard-000000.tfrecord"), "its");
+  first->drop_unfinished_files();
+  first->abandon();
+  first.reset();
+  CHECK(read_text(join_path(next.path(), "shard-000000.tfrecord")) == "its");
+  CHECK(error_of([&] { const WorkFolder another(out); }).code() == Code::exists);
+}
+
 TEST_CASE("work folder: one that a kill left before it was marked is taken over") {
   for (const char* left : {"", "shale wor"}) {
     const TempDir dir;

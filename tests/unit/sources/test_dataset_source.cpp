@@ -32,7 +32,8 @@ TEST_CASE("unique keys: keys that all differ pass, none and the empty one among 
   for (const std::vector<std::string>& keys : {{}, {""}, {"a", "A", "", "a "}, many}) {
     const TempDir dir;
     CAPTURE(keys.size());
-    CHECK_NOTHROW(refuse_equal_keys(dataset_of(dir, keys), dir.path(), [] {}));
+    OpenedDataset dataset = dataset_of(dir, keys);
+    CHECK_NOTHROW(settle_keys(dataset, dir.path(), [] {}));
   }
 }
 
@@ -43,9 +44,9 @@ TEST_CASE("unique keys: two samples of one key are refused by that key, wherever
   for (const std::vector<std::string>& keys :
        {std::vector<std::string>{"0", "0"}, {"a", "0", "b", "0"}, many}) {
     const TempDir dir;
-    const OpenedDataset dataset = dataset_of(dir, keys);
+    OpenedDataset dataset = dataset_of(dir, keys);
     CAPTURE(keys.size());
-    const Error error = error_of([&] { refuse_equal_keys(dataset, dir.path(), [] {}); });
+    const Error error = error_of([&] { settle_keys(dataset, dir.path(), [] {}); });
     CHECK(error.code() == Code::schema);
     CHECK(error.sample()->key == "0");
   }
@@ -53,10 +54,9 @@ TEST_CASE("unique keys: two samples of one key are refused by that key, wherever
 
 TEST_CASE("unique keys: the search stops when it is asked to") {
   const TempDir dir;
-  const OpenedDataset dataset = dataset_of(dir, {"a", "b"});
+  OpenedDataset dataset = dataset_of(dir, {"a", "b"});
   const auto stop = [] { throw Error(Code::interrupted, "stopped"); };
-  CHECK(error_of([&] { refuse_equal_keys(dataset, dir.path(), stop); }).code() ==
-        Code::interrupted);
+  CHECK(error_of([&] { settle_keys(dataset, dir.path(), stop); }).code() == Code::interrupted);
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ TEST_CASE("named folders: paths, arrays and folders without names are none") {
   CHECK(find_named_folders(in.words({"photos"})).empty());
   CHECK(find_named_folders(in.words({"photos", "masks"})).empty());
   CHECK(find_named_folders(in.words({"x=file.npy"})).empty());
+  CHECK(find_named_folders(in.words({"x=photos", "y=file.npy"})).empty());  // a join
   // A path that exists is a path.
   write_file(in.dir / "a=masks/1.png", "x");
   CHECK(find_named_folders({in.dir / "a=masks"}).empty());
@@ -65,7 +66,6 @@ TEST_CASE("named folders: what cannot be joined is refused by name") {
   const Row rows[] = {
       {{"a=photos"}, Code::usage, "no other folders"},
       {{"a=photos", "masks"}, Code::usage, "is not a folder with a name"},
-      {{"a=photos", "b=file.npy"}, Code::usage, "is not a folder with a name"},
       {{"a=photos", "b=nothing"}, Code::not_found, "nothing"},
       {{"a=photos", "a=masks"}, Code::usage, "given to two folders"},
       {{"a=photos", "label=masks"}, Code::usage, "that of the labels"},

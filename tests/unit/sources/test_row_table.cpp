@@ -70,7 +70,7 @@ SampleSet fifty_rows() {
 TEST_CASE("row table: rows of a dataset are read over all its shards, by field") {
   const TempDir dir;
   (void)write_set(toy_rows_format, fifty_rows(), dir / "set", {.limit_samples = 7});
-  const auto table = table_of_dataset(opened_set(dir / "set"), {"y", "x"});
+  const auto table = table_of_dataset(opened_set(dir / "set"), {.fields = {.only = {"y", "x"}}});
 
   REQUIRE(table.has_value());
   std::string x, y;

@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -82,6 +83,32 @@ TEST_CASE("pickle: an OrderedDict is a call with entries") {
   CHECK_FALSE(dict.state());
 }
 
+TEST_CASE("pickle: an object of any class is its state where that is asked for, and no call is") {
+  // pickle.dumps of an object of graph_lib.G with x=7; of one with x=a call of print; of one whose
+  // attribute is a class; protocol 4
+  constexpr std::string_view kObject =
+      "80049520000000000000008c0967726170685f6c6962948c01479493942981947d948c0178944b0773622e";
+  constexpr std::string_view kOfCall =
+      "80049539000000000000008c0967726170685f6c6962948c01479493942981947d948c0178948c086275696c"
+      "74696e73948c057072696e7494939468058594529473622e";
+  constexpr std::string_view kOfClass =
+      "80049522000000000000008c0967726170685f6c6962948c01479493942981947d948c03636c739468027362"
+      "2e";
+  PickleLimits limits;
+  limits.takes_objects = true;
+
+  const Pickle pickle = read_whole(unhex(kObject), limits);
+  REQUIRE(pickle.root().is_call_of("graph_lib G"));
+  REQUIRE(pickle.root().state());
+  CHECK(pickle.root().state()->value(0).integer() == 7);
+  CHECK(error_of([&] { (void)read_whole(unhex(kObject)); }).message() ==
+        "pickle refers to 'graph_lib.G', which is not plain data");
+  CHECK(error_of([&] { (void)read_whole(unhex(kOfCall), limits); }).message() ==
+        "pickle refers to 'builtins.print', which is not plain data");
+  CHECK(error_of([&] { (void)read_whole(unhex(kOfClass), limits); }).message() ==
+        "pickle refers to 'graph_lib.G', which is not plain data");
+}
+
 TEST_CASE("pickle: a NumPy array is a call with a state") {
   // pickle.dumps(numpy.array([3]), 3), NumPy 2.4
   const Pickle pickle = read_hex(
@@ -109,6 +136,65 @@ TEST_CASE("pickle: a value from the memo is the value that was kept") {
   CHECK(pickle.root()[2].text() == "s");
 }
 
+TEST_CASE("pickle: lists that grow in turn keep their values") {
+  // [[0], [1, 1], [2, 2, 2], ...], each value appended alone.
+  constexpr char kLists = 50;
+  std::string opcodes = "]";
+  for (char i = 0; i < kLists; ++i) {
+    opcodes += ']';
+    for (char times = 0; times <= i; ++times) opcodes += std::string("K") + i + 'a';
+    opcodes += 'a';
+  }
+  const std::string bytes = program(opcodes);
+  const Pickle pickle = read_whole(as_bytes(bytes));
+  REQUIRE(pickle.root().size() == kLists);
+  for (std::size_t i = 0; i < kLists; ++i) {
+    REQUIRE(pickle.root()[i].size() == i + 1);
+    for (std::size_t k = 0; k <= i; ++k)
+      CHECK(pickle.root()[i][k].integer() == static_cast<std::int64_t>(i));
+  }
+}
+
+TEST_CASE("pickle: in the memory of another one nothing of that is left") {
+  const auto read_into = [](Pickle reused, std::string_view bytes) {
+    const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+      return as_bytes(bytes).subspan(offset, length);
+    };
+    return read_pickle(view, 0, bytes.size(), "file", kGlobals, {}, std::move(reused));
+  };
+  Pickle first = read_into({}, program(std::string_view("}q\x01X\x01\x00\x00\x00nK\x01s", 12)));
+  first = read_into(std::move(first), program(std::string_view("X\x01\x00\x00\x00mq\x02\x85", 9)));
+  REQUIRE(first.root().size() == 1);
+  CHECK(first.root()[0].text() == "m");
+  const std::string of_first = program("h\x02");
+  CHECK(error_of([&] { (void)read_into(std::move(first), of_first); }).code() == Code::damaged);
+}
+
+TEST_CASE("pickle: an object is a call of its class, and its class where it refers to itself") {
+  // An ndarray whose state is (itself, 7).
+  const Pickle pickle =
+      read_hex("8002 63 6e756d70790a 6e6461727261790a 29 81 7100 28 6800 4b07 74 62 2e");
+  const PickleValue object = pickle.root();
+  REQUIRE(object.is_call_of("numpy ndarray"));
+  REQUIRE(object.state());
+  CHECK((*object.state())[0].is(PickleKind::global));
+  CHECK((*object.state())[0].name() == "numpy ndarray");
+  CHECK((*object.state())[1].integer() == 7);
+}
+
+TEST_CASE("pickle: of several that follow one another each says where it ends") {
+  const std::string two("\x80\x02K\x07.\x80\x02K\x08.", 10);
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return as_bytes(two).subspan(offset, length);
+  };
+  const LeadingPickle first = read_leading_pickle(view, 0, two.size(), "two", {});
+  CHECK(first.pickle.root().integer() == 7);
+  CHECK(first.end == 5);
+  CHECK(read_pickle(view, first.end, 5, "two", {}).root().integer() == 8);
+  CHECK(error_of([&] { (void)read_pickle(view, 0, two.size(), "two", {}); }).code() ==
+        Code::damaged);
+}
+
 TEST_CASE("pickle: a global that is not allowed is refused by its name") {
   const Error error = refusal("cos\nsystem\nX\4\0\0\0true\x85R");
   CHECK(error.code() == Code::unsupported);
@@ -122,8 +208,8 @@ TEST_CASE("pickle: a global that is not allowed is refused by its name") {
 }
 
 TEST_CASE("pickle: an opcode that is not read is refused by its name") {
-  CHECK(refusal("cnumpy\nndarray\n)\x81").message() ==
-        "pickle uses opcode NEWOBJ (0x81), which is not read");
+  CHECK(refusal("cnumpy\nndarray\n)}\x92").message() ==
+        "pickle uses opcode NEWOBJ_EX (0x92), which is not read");
   CHECK(refusal("(i").message() == "pickle uses opcode INST (0x69), which is not read");
   CHECK(refusal("\xfe").message() == "pickle uses opcode 0xfe, which is not read");
 }

@@ -28,10 +28,10 @@ Error refusal(std::string_view header, std::size_t rows) {
 }
 
 TEST_CASE("safetensors header: tensors come in its order, with their places") {
-  const std::string file =
-      file_of(R"( {"__metadata__":{"a\n":"\u00e9\ud83d\ude00"}, "b":{"dtype":"F32","shape":[2,3],)"
-              R"("data_offsets":[2,26]},"a.w":{"shape":[2],"data_offsets":[0,2],"dtype":"U8"}}  )",
-              26);
+  const std::string file = file_of(
+      R"( {"__metadata__":{"a\n":"\u00e9\ud83d\ude00","format":"pt"}, "b":{"dtype":"F32","shape":[2,3],)"
+      R"("data_offsets":[2,26]},"a.w":{"shape":[2],"data_offsets":[0,2],"dtype":"U8"}}  )",
+      26);
   const StoredTensors found = tensors_in(file);
   REQUIRE(found.tensors.size() == 2);
   CHECK(found.tensors[0].name == "b");
@@ -40,6 +40,7 @@ TEST_CASE("safetensors header: tensors come in its order, with their places") {
   CHECK(found.tensors[0].offset == file.size() - 24);
   CHECK(found.tensors[1].name == "a.w");
   CHECK(found.tensors[1].offset == file.size() - 26);
+  CHECK(found.left_out == std::vector<std::string>{"__metadata__.a\n"});
 }
 
 TEST_CASE("safetensors header: a dtype of another size than bytes is an obstacle, and no damage") {

@@ -130,10 +130,34 @@ TEST_CASE("zip directory: numbers that do not fit the file are damage") {
   }
 }
 
-TEST_CASE("zip directory: members that overlap or share a name are damage") {
-  const std::string twice = zip_of({{.name = "x", .data = "1"}, {.name = "x", .data = "2"}});
-  CHECK(message_of(twice, Code::damaged) == "member 'x' is in the directory twice");
+TEST_CASE("zip directory: members that share a name say so") {
+  const std::string twice =
+      zip_of({{.name = "x", .data = "1"}, {.name = "y", .data = "3"}, {.name = "x", .data = "2"}});
+  std::vector<bool> repeated;
+  for (const ZipMember& member : read(twice)) repeated.push_back(member.is_repeated);
+  CHECK(repeated == std::vector<bool>{true, false, true});
+}
 
+TEST_CASE("zip directory: an archive behind another one is refused, not read alone") {
+  const std::string one = zip_of({{.name = "x", .data = "1"}});
+  CHECK(message_of(one + one, Code::unsupported) ==
+        "holds several zip archives, one behind the other");
+}
+
+TEST_CASE("zip directory: the first member whose checksum is wrong is named") {
+  std::string zip = zip_of({{.name = "x", .data = "1"}, {.name = "y", .data = "many bytes"}});
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return as_bytes(zip).subspan(offset, length);
+  };
+  const auto prove = [&] {
+    return first_damaged_member(read(zip), view, "a.npz", [](std::uint64_t) {});
+  };
+  CHECK_FALSE(prove());
+  zip[zip.find("many")] = 'M';
+  CHECK(prove().value().message().starts_with("checksum mismatch in member 'y': found crc32 0x"));
+}
+
+TEST_CASE("zip directory: members that overlap are damage") {
   // The data of the first are a whole second local header.
   const std::string inner = zip_of({{.name = "y", .data = "2"}}).substr(0, 32);
   std::string zip = zip_of({{.name = "x", .data = inner}, {.name = "y", .data = "2"}});

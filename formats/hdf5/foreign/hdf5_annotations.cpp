@@ -1,0 +1,190 @@
+#include "formats/hdf5/foreign/hdf5_annotations.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include "shale/base/printable.hpp"
+
+#include "formats/hdf5/hdf5_columns.hpp"
+#include "formats/hdf5/hdf5_library.hpp"
+#include "formats/hdf5/hdf5_library_types.hpp"
+
+namespace shale {
+namespace {
+
+constexpr int kMostEnumNames = 1 << 16;
+constexpr std::size_t kMostAttributes = 64, kMostSources = 4096;
+constexpr std::size_t kMostPathBytes = 4096;
+
+// What the libraries of HDF5, h5py, PyTables, pandas, netCDF, MATLAB and Keras keep their books
+// with: it says nothing of the samples.
+bool is_bookkeeping(std::string_view name) {
+  constexpr std::string_view kNames[] = {"CLASS",
+                                         "NAME",
+                                         "DIMENSION_LIST",
+                                         "DIMENSION_LABELS",
+                                         "REFERENCE_LIST",
+                                         "VERSION",
+                                         "TITLE",
+                                         "FLAVOR",
+                                         "NROWS",
+                                         "EXTDIM",
+                                         "PYTABLES_FORMAT_VERSION",
+                                         "_FillValue",
+                                         "_NCProperties",
+                                         "_NCCoordinates",
+                                         "_Netcdf4Dimid",
+                                         "_Netcdf4Coordinates",
+                                         "_nc3_strict",
+                                         "H5PATH",
+                                         "pandas_type",
+                                         "pandas_version",
+                                         "encoding",
+                                         "errors",
+                                         "keras_version",
+                                         "backend"};
+  return std::ranges::find(kNames, name) != std::end(kNames) || name == kSchemaAttribute ||
+         name.starts_with("MATLAB_") || name.starts_with("FIELD_");
+}
+
+herr_t keep_attribute(hid_t, const char* name, const H5A_info_t*, void* into) noexcept {
+  auto& names = *static_cast<std::vector<std::string>*>(into);
+  if (!is_bookkeeping(name)) names.emplace_back(name);
+  return names.size() >= kMostAttributes ? 1 : 0;
+}
+
+std::string compound_name(hid_t type) {
+  constexpr int kShown = 4;
+  const int members = H5Tget_nmembers(type);
+  std::string names;
+  for (int i = 0; i < std::min(members, kShown); ++i)
+    names += (i > 0 ? ", " : "") + printable(hdf5_member_name(type, static_cast<unsigned>(i)));
+  return fmt::format("a compound type ({}{})", names, members > kShown ? ", ..." : "");
+}
+
+// For types that have no kind here.
+std::string name_of_type(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return fmt::format("an integer of {} bits in {} bytes", H5Tget_precision(type),
+                         H5Tget_size(type));
+    case H5T_FLOAT:
+      return fmt::format("a float of {} bits in {} bytes", H5Tget_precision(type),
+                         H5Tget_size(type));
+    case H5T_TIME:
+      return "an HDF5 time";
+    case H5T_BITFIELD:
+      return "a bit field of unusual length";
+    case H5T_OPAQUE:
+      return "opaque bytes of unknown meaning";
+    case H5T_COMPOUND:
+      return compound_name(type);
+    case H5T_REFERENCE:
+      return "a reference";
+    case H5T_ENUM:
+      return "an enumeration of unusual integers";
+    case H5T_VLEN:
+      return "a sequence of elements other than numbers";
+    case H5T_ARRAY:
+      return "an array type";
+    default:
+      return "an unknown type";
+  }
+}
+
+// Empty for what is not a sequence of numbers.
+std::string sequence_descr(hid_t type) {
+  if (H5Tget_class(type) != H5T_VLEN) return {};
+  const Hdf5Handle base(H5Tget_super(type), H5Tclose);
+  if (!base.is_valid() || H5Tget_class(base.id()) == H5T_OPAQUE) return {};
+  return hdf5_descr_of(base.id()).value_or("");
+}
+
+}  // namespace
+
+void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Dataset& into) {
+  into.element_bytes = H5Tget_size(type);
+  const std::optional<std::string> descr = hdf5_descr_of(type);
+  const H5T_class_t type_class = H5Tget_class(type);
+  const bool is_text = type_class == H5T_STRING, is_vlen_text = is_text && H5Tis_variable_str(type);
+  if (descr) {
+    into.type = Hdf5Type::number;
+    into.descr = *descr;
+    if (*descr != "|b1") into.names = hdf5_names_of_numbers(type);
+  } else if (is_text && !is_vlen_text) {
+    into.type = Hdf5Type::fixed_text;
+    into.descr = fmt::format("|S{}", into.element_bytes);
+  } else if (const std::string numbers = sequence_descr(type); is_vlen_text || !numbers.empty()) {
+    const bool is_bytes = numbers == "|u1" || numbers == "|i1";
+    into.type = is_vlen_text ? Hdf5Type::vlen_text
+                : is_bytes   ? Hdf5Type::vlen_bytes
+                             : Hdf5Type::vlen_numbers;
+    if (into.type == Hdf5Type::vlen_numbers) into.descr = numbers;
+    // What the library calls its size is that of the pointer in memory.
+    into.element_bytes = 4 + std::uint64_t{address_bytes} + 4;
+  } else {
+    into.type_name = name_of_type(type);
+  }
+  if (into.element_bytes == 0) into.element_bytes = 1;
+}
+
+std::vector<std::pair<std::int64_t, std::string>> hdf5_names_of_numbers(std::int64_t type) {
+  std::vector<std::pair<std::int64_t, std::string>> names;
+  const int members = H5Tget_class(type) == H5T_ENUM ? H5Tget_nmembers(type) : 0;
+  if (members <= 0 || members > kMostEnumNames) return names;
+  const Hdf5Handle base(H5Tget_super(type), H5Tclose);
+  for (int i = 0; i < members; ++i) {
+    std::array<std::byte, 64> value{};
+    const auto member = static_cast<unsigned>(i);
+    const bool is_read =
+        base.is_valid() && H5Tget_size(type) <= value.size() &&
+        H5Tget_member_value(type, member, value.data()) >= 0 &&
+        H5Tconvert(base.id(), H5T_NATIVE_INT64, 1, value.data(), nullptr, H5P_DEFAULT) >= 0;
+    if (!is_read) return {};
+    std::int64_t number = 0;
+    std::memcpy(&number, value.data(), sizeof number);
+    names.emplace_back(number, hdf5_member_name(type, member));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> hdf5_attributes_of(std::int64_t object) {
+  std::vector<std::string> names;
+  // Where they cannot be listed there is nothing that a user would miss: the data are what counts.
+  (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_attribute, &names);
+  return names;
+}
+
+std::vector<std::string> hdf5_sources_of(std::int64_t layout, bool is_virtual) {
+  std::vector<std::string> sources;
+  std::size_t count = 0;
+  if (is_virtual) {
+    if (H5Pget_virtual_count(layout, &count) < 0) return sources;
+  } else {
+    count = static_cast<std::size_t>(std::max(H5Pget_external_count(layout), 0));
+  }
+  for (std::size_t i = 0; i < std::min(count, kMostSources); ++i) {
+    std::array<char, kMostPathBytes + 1> name{};
+    off_t offset = 0;
+    hsize_t bytes = 0;
+    const bool is_read = is_virtual
+                             ? H5Pget_virtual_filename(layout, i, name.data(), name.size() - 1) >= 0
+                             : H5Pget_external(layout, static_cast<unsigned>(i), name.size() - 1,
+                                               name.data(), &offset, &bytes) >= 0;
+    std::string text(name.data());
+    const bool is_other =
+        is_read && !text.empty() && text != "." && text.find('%') == std::string::npos;
+    if (is_other && std::ranges::find(sources, text) == sources.end())
+      sources.push_back(std::move(text));
+  }
+  return sources;
+}
+
+}  // namespace shale

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/hdf5/foreign/hdf5_description.hpp"
+
+// What an HDF5 file says about its data, beside the data. Only for a child process that has nothing
+// to lose (hdf5_probe.hpp); numbers are the library's hid_t.
+
+namespace shale {
+
+/// What the elements of a type are: type, descr, names, element_bytes of a dataset, or type_name.
+void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Dataset& into);
+
+/// What the numbers of an enumeration are called, by ascending number. Empty for what is none,
+/// and for one of more than 65,536.
+[[nodiscard]] std::vector<std::pair<std::int64_t, std::string>> hdf5_names_of_numbers(
+    std::int64_t type);
+
+/// The attributes of an object, the first 64, without those that libraries keep their books with.
+[[nodiscard]] std::vector<std::string> hdf5_attributes_of(std::int64_t object);
+
+/// The other files that a dataset of this layout lies in, each once, of the first 4,096 pieces.
+/// Names with a %, which stand for any number of files, are left out.
+[[nodiscard]] std::vector<std::string> hdf5_sources_of(std::int64_t layout, bool is_virtual);
+
+}  // namespace shale

@@ -1,0 +1,340 @@
+#include "formats/hdf5/foreign/hdf5_probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+
+#include "formats/hdf5/foreign/hdf5_annotations.hpp"
+#include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
+#include "formats/hdf5/hdf5_library.hpp"
+#include "formats/hdf5/hdf5_library_types.hpp"
+#include "formats/hdf5/hdf5_tracking_driver.hpp"
+
+namespace shale {
+namespace {
+
+// Columns are few. A root with more objects has one dataset (or group) per sample.
+constexpr std::size_t kMostObjects = 1024;
+// Demonstrations have a dataset per field each.
+constexpr std::size_t kMostDemoObjects = 1 << 20;
+constexpr int kMostDepth = 8;
+// Chunks are asked for one after the other; where nearly all are missing, by their index, which
+// takes the library longer with each.
+constexpr hsize_t kSparse = 1000, kFewChunks = 1000;
+constexpr std::size_t kChunksPerMessage = 4096;
+
+// What failed, with the reason that the library gives.
+template <class... Args>
+Error failure(fmt::format_string<Args...> format, Args&&... args) {
+  return hdf5_failure(fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class Id>
+Id checked(Id id, std::string_view what) {
+  if (id < 0) throw failure("the HDF5 library cannot read {}", what);
+  return id;
+}
+
+class Describer {
+ public:
+  Describer(const std::string& path, const std::function<void(Bytes)>& send)
+      : file_(path), send_(send) {}
+
+  void run() {
+    try {
+      describe();
+    } catch (const Error& error) {
+      throw file_.reason_of(error);
+    }
+  }
+
+ private:
+  void describe() {
+    if (!file_.is_valid()) throw failure("the HDF5 library cannot open this file");
+    describe_facts();
+    if (const auto samples = find_hdf5_samples(file_.id())) send_(encode_sample_place(*samples));
+    const std::optional<std::vector<std::string>> names = names_in(file_.id(), kMostObjects);
+    if (!names) return send_(encode_large_root());
+    for (const std::string& name : *names) describe_link(name);
+    if (has_data_group_) describe_demos();
+  }
+
+  struct NameList {
+    std::vector<std::string> names;
+    std::size_t most;
+  };
+  static herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
+    NameList& list = *static_cast<NameList*>(into);
+    list.names.emplace_back(name);
+    return list.names.size() > list.most ? 1 : 0;
+  }
+
+  // Sorted; nullopt for more.
+  static std::optional<std::vector<std::string>> names_in(hid_t group, std::size_t most) {
+    NameList list{.names = {}, .most = most};
+    (void)checked(
+        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &Describer::keep_name, &list),
+        "the list of objects in a group");
+    if (list.names.size() > most) return std::nullopt;
+    std::sort(list.names.begin(), list.names.end());
+    return std::move(list.names);
+  }
+  static std::vector<std::string> names_in(hid_t group, std::size_t most, std::string_view where) {
+    if (auto names = names_in(group, most)) return std::move(*names);
+    throw too_many_hdf5_objects(most, where);
+  }
+
+  // The groups data/demo_N, and what is in them. Only hard links are followed, and so deep that a
+  // group inside of itself ends.
+  void describe_demos() {
+    const Hdf5Handle data(checked(H5Oopen(file_.id(), "data", H5P_DEFAULT), "the group 'data'"),
+                          H5Oclose);
+    std::vector<Hdf5Demo> demos;
+    for (std::string& name : names_in(data.id(), kMostDemoObjects, "in the group 'data'")) {
+      const std::optional<std::uint64_t> number = number_of_demo(name);
+      if (!number || !is_hard_link(data.id(), name)) continue;
+      demos.push_back({.name = std::move(name), .number = *number, .samples = {}, .datasets = {}});
+    }
+    std::sort(demos.begin(), demos.end(), [](const Hdf5Demo& a, const Hdf5Demo& b) {
+      return std::tie(a.number, a.name) < std::tie(b.number, b.name);
+    });
+    for (Hdf5Demo& demo : demos) {
+      const std::string path = "data/" + demo.name;
+      const Hdf5Handle group(checked(H5Oopen(data.id(), demo.name.c_str(), H5P_DEFAULT),
+                                     fmt::format("the object '{}'", path)),
+                             H5Oclose);
+      if (H5Iget_type(group.id()) != H5I_GROUP) continue;
+      demo.samples = attribute_of(group.id(), "num_samples");
+      send_(encode_demo(demo));
+      describe_group(group.id(), path, kMostDepth);
+    }
+  }
+
+  static bool is_hard_link(hid_t group, const std::string& name) {
+    H5L_info_t link{};
+    (void)checked(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT),
+                  fmt::format("the link '{}'", printable(name)));
+    return link.type == H5L_TYPE_HARD;
+  }
+
+  // A whole number that is not negative; nullopt for anything else.
+  static std::optional<std::uint64_t> attribute_of(hid_t object, const char* name) {
+    if (H5Aexists(object, name) <= 0) return std::nullopt;
+    const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
+    const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose);
+    const Hdf5Handle space(H5Aget_space(attribute.id()), H5Sclose);
+    std::int64_t value = -1;
+    const bool is_number = attribute.is_valid() && type.is_valid() && space.is_valid() &&
+                           H5Tget_class(type.id()) == H5T_INTEGER &&
+                           H5Sget_simple_extent_npoints(space.id()) == 1 &&
+                           H5Aread(attribute.id(), H5T_NATIVE_INT64, &value) >= 0 && value >= 0;
+    return is_number ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
+  }
+
+  void describe_group(hid_t group, const std::string& path, int depth_left) {
+    for (const std::string& name : names_in(group, kMostObjects, "in a demonstration")) {
+      if (++demo_objects_ > kMostDemoObjects)
+        throw too_many_hdf5_objects(kMostDemoObjects, "in the demonstrations");
+      const std::string full = fmt::format("{}/{}", path, name);
+      if (!is_hard_link(group, name)) {
+        send_(encode_other(fmt::format("link '{}'", printable(full))));
+        continue;
+      }
+      const Hdf5Handle object(checked(H5Oopen(group, name.c_str(), H5P_DEFAULT),
+                                      fmt::format("the object '{}'", printable(full))),
+                              H5Oclose);
+      const H5I_type_t type = H5Iget_type(object.id());
+      if (type == H5I_DATASET) {
+        describe_dataset(object.id(), full);
+      } else if (type == H5I_GROUP && depth_left > 0) {
+        describe_group(object.id(), full, depth_left - 1);
+      } else {
+        send_(encode_other(
+            fmt::format("{} '{}'", type == H5I_GROUP ? "group" : "named type", printable(full))));
+      }
+    }
+  }
+
+  void describe_facts() {
+    const Hdf5Handle creation(checked(H5Fget_create_plist(file_.id()), "its superblock"), H5Pclose);
+    hsize_t user_block = 0;
+    std::size_t address_bytes = 0, length_bytes = 0;
+    (void)checked(H5Pget_userblock(creation.id(), &user_block), "the size of its user block");
+    (void)checked(H5Pget_sizes(creation.id(), &address_bytes, &length_bytes),
+                  "the size of its addresses");
+    facts_.base_address = user_block;
+    facts_.address_bytes = static_cast<std::uint8_t>(address_bytes);
+    facts_.length_bytes = static_cast<std::uint8_t>(length_bytes);
+    const Hdf5Handle root(checked(H5Oopen(file_.id(), "/", H5P_DEFAULT), "its root"), H5Oclose);
+    facts_.attributes = hdf5_attributes_of(root.id());
+    send_(encode_facts(facts_));
+  }
+
+  void describe_link(const std::string& name) {
+    H5L_info_t link{};
+    const std::string shown = printable(name);
+    (void)checked(H5Lget_info(file_.id(), name.c_str(), &link, H5P_DEFAULT),
+                  fmt::format("the link '{}'", shown));
+    // Links that lead elsewhere are not followed: they may lead into other files.
+    if (link.type != H5L_TYPE_HARD) {
+      return send_(encode_other(
+          fmt::format("{} link '{}'", link.type == H5L_TYPE_SOFT ? "soft" : "external", shown)));
+    }
+    const Hdf5Handle object(checked(H5Oopen(file_.id(), name.c_str(), H5P_DEFAULT),
+                                    fmt::format("the object '{}'", shown)),
+                            H5Oclose);
+    switch (H5Iget_type(object.id())) {
+      case H5I_DATASET:
+        return describe_dataset(object.id(), name);
+      case H5I_GROUP:
+        has_data_group_ = has_data_group_ || name == "data";
+        return send_(encode_other(fmt::format("group '{}'", shown)));
+      default:
+        return send_(encode_other(fmt::format("named type '{}'", shown)));
+    }
+  }
+
+  void describe_dataset(hid_t id, const std::string& name) {
+    Hdf5Dataset dataset;
+    dataset.name = name;
+    const std::string what = fmt::format("dataset '{}'", printable(name));
+    const Hdf5Handle type(checked(H5Dget_type(id), "the type of " + what), H5Tclose);
+    describe_hdf5_type(type.id(), facts_.address_bytes, dataset);
+    const Hdf5Handle layout(checked(H5Dget_create_plist(id), "the layout of " + what), H5Pclose);
+    const H5D_layout_t kind = H5Pget_layout(layout.id());
+    describe_filters(layout.id(), dataset);
+    dataset.attributes = hdf5_attributes_of(id);
+    if (kind == H5D_VIRTUAL || kind == H5D_CONTIGUOUS)
+      dataset.sources = hdf5_sources_of(layout.id(), kind == H5D_VIRTUAL);
+    if (kind == H5D_VIRTUAL) {
+      // Its shape may depend on other files: not asked for.
+      dataset.storage = Hdf5Storage::composed;
+      return send_(encode_dataset(dataset));
+    }
+    describe_shape(id, what, dataset);
+    if (kind == H5D_COMPACT) dataset.storage = Hdf5Storage::compact;
+    if (kind == H5D_CONTIGUOUS) {
+      const haddr_t address = H5Dget_offset(id);
+      dataset.storage = H5Pget_external_count(layout.id()) > 0 ? Hdf5Storage::external
+                        : address == HADDR_UNDEF               ? Hdf5Storage::absent
+                                                               : Hdf5Storage::contiguous;
+      const bool is_array = dataset.storage == Hdf5Storage::contiguous && !dataset.shape.empty();
+      send_(encode_dataset(dataset));
+      if (is_array && dataset.shape[0] > 0) send_(encode_chunks({{0, address}}));
+      return;
+    }
+    if (kind == H5D_CHUNKED) {
+      dataset.storage = Hdf5Storage::chunked;
+      std::array<hsize_t, H5S_MAX_RANK> sides{};
+      const int rank =
+          checked(H5Pget_chunk(layout.id(), H5S_MAX_RANK, sides.data()), "the chunks of " + what);
+      dataset.chunk.assign(sides.begin(), sides.begin() + rank);
+    }
+    send_(encode_dataset(dataset));
+    const bool is_wanted = kind == H5D_CHUNKED && dataset.has_shape &&
+                           dataset.chunk.size() == dataset.shape.size() && dataset.has_whole_rows();
+    if (is_wanted) describe_chunks(id, what, dataset);
+  }
+
+  static void describe_filters(hid_t layout, Hdf5Dataset& dataset) {
+    const int count = H5Pget_nfilters(layout);
+    for (int i = 0; i < count; ++i) {
+      std::array<char, 64> name{};
+      std::size_t values = 0;
+      unsigned flags = 0, config = 0;
+      const H5Z_filter_t filter = H5Pget_filter2(layout, static_cast<unsigned>(i), &flags, &values,
+                                                 nullptr, name.size(), name.data(), &config);
+      name.back() = '\0';
+      dataset.filters.push_back(name[0] != '\0' ? printable(name.data())
+                                                : fmt::format("filter {}", filter));
+    }
+  }
+
+  static void describe_shape(hid_t id, const std::string& what, Hdf5Dataset& dataset) {
+    const Hdf5Handle space(checked(H5Dget_space(id), "the shape of " + what), H5Sclose);
+    dataset.has_shape = H5Sget_simple_extent_type(space.id()) != H5S_NULL;
+    if (!dataset.has_shape) return;
+    std::array<hsize_t, H5S_MAX_RANK> sides{};
+    const int rank = checked(H5Sget_simple_extent_dims(space.id(), sides.data(), nullptr),
+                             "the sides of " + what);
+    dataset.shape.assign(sides.begin(), sides.begin() + rank);
+  }
+
+  void describe_chunks(hid_t id, const std::string& what, const Hdf5Dataset& dataset) {
+    const Hdf5Handle space(checked(H5Dget_space(id), "the extent of " + what), H5Sclose);
+    hsize_t count = 0;
+    (void)checked(H5Dget_num_chunks(id, space.id(), &count), "the number of chunks of " + what);
+    if (dataset.shape[0] == 0 || count == 0) return;
+    std::vector<hsize_t> at(dataset.shape.size(), 0);
+    const hsize_t cells = (dataset.shape[0] - 1) / dataset.chunk[0] + 1;
+    const bool is_sparse = cells / kSparse > count && count <= kFewChunks;
+    for (hsize_t i = 0; i < (is_sparse ? count : cells) && count > 0; ++i) {
+      at[0] = i * dataset.chunk[0];
+      if (is_sparse) {
+        (void)checked(H5Dget_chunk_info(id, space.id(), i, at.data(), nullptr, nullptr, nullptr),
+                      "the few chunks of " + what);
+      }
+      const std::optional<std::uint64_t> address = file_.chunk_address(id, at);
+      if (!address) continue;
+      chunks_.push_back({at[0] / dataset.chunk[0], *address});
+      if (!is_sparse) --count;
+      if (chunks_.size() == kChunksPerMessage) send_chunks();
+    }
+    send_chunks();
+  }
+
+  void send_chunks() {
+    if (!chunks_.empty()) send_(encode_chunks(chunks_));
+    chunks_.clear();
+  }
+
+  Hdf5TrackedFile file_;
+  const std::function<void(Bytes)>& send_;
+  Hdf5Description facts_;
+  std::vector<Hdf5ChunkAt> chunks_;
+  bool has_data_group_ = false;
+  std::size_t demo_objects_ = 0;
+};
+
+}  // namespace
+
+Hdf5Description probe_hdf5_file(const InputFile& file, const WalkProgress& progress) {
+  Hdf5DescriptionReader description(file.size());
+  // The descriptor, not the path: the same file, whatever has become of its name.
+  const std::string path = "/proc/self/fd/" + std::to_string(file.descriptor());
+  run_hdf5_child(
+      file, child_limits_for(file.size()),
+      [&](const SendMessage& send) { Describer(path, send).run(); },
+      [&](Bytes message) { description.take(message); },
+      [&] {
+        if (progress) progress(0, file.size());
+      });
+  Hdf5Description found = description.finish();
+  // Where the library looks: beside the file, and where the command runs.
+  const std::filesystem::path folder = std::filesystem::path(file.path()).parent_path();
+  const auto is_there = [&](const std::string& source) {
+    std::error_code ignored;
+    return std::filesystem::exists(folder / source, ignored) ||
+           std::filesystem::exists(source, ignored);
+  };
+  for (Hdf5Dataset& dataset : found.datasets) std::erase_if(dataset.sources, is_there);
+  return found;
+}
+
+}  // namespace shale

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "shale/format/walk_progress.hpp"
+#include "shale/io/input_file.hpp"
+
+#include "formats/hdf5/foreign/hdf5_description.hpp"
+
+namespace shale {
+
+/// What an HDF5 file holds at its root, and where it is. Every place is inside the file. Reads no
+/// sample.
+/// Errors: as run_hdf5_child; Code::damaged with the library's innermost message as cause;
+/// Code::unsupported for a version that this library does not know, and for a root of more objects
+/// than a set of columns has.
+[[nodiscard]] Hdf5Description probe_hdf5_file(const InputFile& file,
+                                              const WalkProgress& progress = {});
+
+}  // namespace shale

@@ -1,0 +1,517 @@
+#include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/natural_order.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+
+#include "formats/hdf5/foreign/hdf5_annotations.hpp"
+#include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/foreign/hdf5_filters.hpp"
+#include "formats/hdf5/hdf5_library.hpp"
+#include "formats/hdf5/hdf5_library_types.hpp"
+#include "formats/hdf5/hdf5_tracking_driver.hpp"
+
+namespace shale {
+namespace {
+
+using Form = Hdf5SampleValue::Form;
+
+enum class SampleMessage : std::uint8_t { sample = 1, value = 2, bytes = 3, other = 4 };
+
+constexpr std::size_t kMostObjectsOfASample = 1024, kMostBytesOfAPath = 4096;
+constexpr int kMostDepthOfASample = 8, kMostDepthOfSamples = 4;
+constexpr std::size_t kPieceBytes = 512 * 1024;
+// How many of the first objects say what a file is like.
+constexpr std::size_t kLooked = 64, kManyGroups = 8;
+constexpr std::string_view kNamesOfSplits[] = {"train",      "training", "val",    "valid",
+                                               "validation", "test",     "testing"};
+
+Hdf5Handle open_object(hid_t parent, const std::string& name) {
+  Hdf5Handle object(H5Oopen(parent, name.c_str(), H5P_DEFAULT), H5Oclose);
+  if (!object.is_valid())
+    throw hdf5_failure(
+        fmt::format("the HDF5 library cannot read the object '{}'", printable(name)));
+  return object;
+}
+
+struct SampleNames {
+  std::vector<std::string> names;
+  std::size_t most;
+};
+herr_t keep_sample_name(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
+  auto& list = *static_cast<SampleNames*>(into);
+  list.names.emplace_back(name);
+  return list.names.size() >= list.most ? 1 : 0;
+}
+
+// The first `most`, in the natural order of their names.
+std::vector<std::string> names_below(hid_t group, std::size_t most) {
+  SampleNames list{.names = {}, .most = most};
+  if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_sample_name, &list) < 0)
+    throw hdf5_failure("the HDF5 library cannot read the list of objects in a group");
+  std::sort(list.names.begin(), list.names.end(), is_naturally_less);
+  return std::move(list.names);
+}
+
+bool is_hard(hid_t group, const std::string& name) {
+  H5L_info_t link{};
+  return H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+}
+
+bool has_digit(std::string_view name) {
+  return std::ranges::any_of(name, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Whether the values lie in this file: any other is not opened.
+bool lies_here(hid_t set) {
+  const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
+  const H5D_layout_t kind = H5Pget_layout(layout.id());
+  return layout.is_valid() && kind != H5D_VIRTUAL &&
+         (kind != H5D_CONTIGUOUS || H5Pget_external_count(layout.id()) == 0);
+}
+
+// ---- what a dataset or an attribute is
+
+struct ValueShape {
+  std::vector<std::uint64_t> sides;
+  bool is_null = false;
+  std::uint64_t elements = 1;
+};
+
+ValueShape shape_in(const Hdf5Handle& space) {
+  ValueShape shape;
+  shape.is_null = !space.is_valid() || H5Sget_simple_extent_type(space.id()) == H5S_NULL;
+  if (shape.is_null) return shape;
+  std::array<hsize_t, H5S_MAX_RANK> sides{};
+  const int rank = H5Sget_simple_extent_dims(space.id(), sides.data(), nullptr);
+  if (rank < 0) throw hdf5_failure("the HDF5 library cannot read the shape of a value");
+  shape.sides.assign(sides.begin(), sides.begin() + rank);
+  for (const std::uint64_t side : shape.sides) {
+    if (side != 0 && shape.elements > (~std::uint64_t{0} >> 1) / side)
+      throw Error(Code::limit, "a value claims more than 2^63 elements");
+    shape.elements *= side;
+  }
+  return shape;
+}
+
+// Form, descr and shape; `kind` says more where the elements are to be read.
+Hdf5SampleValue value_of(const std::string& path, const Hdf5Dataset& kind, const ValueShape& shape,
+                         bool is_here) {
+  Hdf5SampleValue value{.path = path,
+                        .form = Form::other,
+                        .descr = kind.descr,
+                        .type_name = kind.type_name,
+                        .shape = shape.sides};
+  if (value.descr.starts_with('>')) value.descr[0] = '<';
+  if (!is_here || shape.is_null) {
+    value.type_name = shape.is_null ? "nothing" : "values that lie in other files";
+    return value;
+  }
+  switch (kind.type) {
+    case Hdf5Type::number:
+      value.form = Form::number;
+      value.bytes = shape.elements * kind.element_bytes;
+      break;
+    case Hdf5Type::fixed_text:
+    case Hdf5Type::vlen_text:
+      value.form = shape.sides.empty() ? Form::text : Form::texts;
+      value.descr.clear();
+      break;
+    case Hdf5Type::vlen_bytes:
+    case Hdf5Type::vlen_numbers:
+      if (kind.type == Hdf5Type::vlen_bytes) value.descr = "|u1";
+      if (shape.sides.empty()) value.form = Form::sequence;
+      if (!shape.sides.empty()) value.type_name = "several sequences";
+      break;
+    case Hdf5Type::other:
+      break;
+  }
+  return value;
+}
+
+// What H5Dread and H5Aread have in common.
+using ReadAll = std::function<bool(hid_t memory_type, void* into)>;
+
+class ValueReader {
+ public:
+  ValueReader(const Hdf5SampleWalk& walk, Hdf5SampleValue& value, const Hdf5Dataset& kind,
+              const Hdf5Handle& type, const Hdf5Handle& space, std::uint64_t elements, ReadAll read)
+      : walk_(walk),
+        value_(value),
+        kind_(kind),
+        type_(type),
+        space_(space),
+        elements_(elements),
+        read_(std::move(read)) {}
+
+  void run() {
+    const bool is_text = value_.form == Form::text || value_.form == Form::texts;
+    if (value_.form == Form::number) {
+      check_size(value_.bytes);
+      if (!walk_.reads_values) return;
+      value_.data.resize(value_.bytes);
+      if (value_.bytes > 0) read(little_endian().id(), value_.data.data());
+    } else if (value_.form == Form::sequence) {
+      read_sequence();
+    } else if (is_text) {
+      kind_.type == Hdf5Type::fixed_text ? read_padded() : read_strings();
+      value_.bytes = value_.data.size();
+      if (!walk_.reads_values) value_.data.clear();
+    }
+  }
+
+ private:
+  void check_size(std::uint64_t bytes) const {
+    if (bytes <= walk_.most_bytes) return;
+    throw Error(Code::limit, "'{}' of a sample has {}, more than the {} that the memory is for",
+                printable(value_.path), format_size(bytes), format_size(walk_.most_bytes))
+        .hint("pass a larger --memory");
+  }
+
+  void read(hid_t memory_type, void* into) const {
+    if (!read_(memory_type, into))
+      throw hdf5_failure(
+          fmt::format("the HDF5 library cannot read the values of '{}'", printable(value_.path)));
+  }
+
+  [[nodiscard]] Hdf5Handle little_endian() const {
+    Hdf5Handle memory(H5Tcopy(type_.id()), H5Tclose);
+    if (kind_.descr.starts_with('>') && H5Tset_order(memory.id(), H5T_ORDER_LE) < 0)
+      throw hdf5_failure("the byte order of numbers cannot be converted");
+    return memory;
+  }
+
+  void read_sequence() {
+    const Hdf5Handle base(H5Tget_super(type_.id()), H5Tclose);
+    const Hdf5Handle element(H5Tcopy(base.id()), H5Tclose);
+    if (kind_.descr.starts_with('>')) (void)H5Tset_order(element.id(), H5T_ORDER_LE);
+    const Hdf5Handle memory(H5Tvlen_create(element.id()), H5Tclose);
+    hvl_t sequence{};
+    read(memory.id(), &sequence);
+    value_.shape = {sequence.len};
+    value_.bytes = sequence.len * H5Tget_size(element.id());
+    if (walk_.reads_values && value_.bytes > 0) {
+      const auto* const first = static_cast<const std::byte*>(sequence.p);
+      value_.data.assign(first, first + value_.bytes);
+    }
+    H5Dvlen_reclaim(memory.id(), space_.id(), H5P_DEFAULT, &sequence);
+    check_size(value_.bytes);
+  }
+
+  void add_string(std::string_view text) {
+    value_.is_utf8 = value_.is_utf8 && is_utf8(text);
+    ByteWriter out;
+    if (value_.form == Form::texts) out.write(static_cast<std::uint32_t>(text.size()));
+    out.write_text(text);
+    value_.data.insert(value_.data.end(), out.bytes().begin(), out.bytes().end());
+    check_size(value_.data.size());
+  }
+
+  void read_padded() {
+    check_size(elements_ * kind_.element_bytes);
+    std::vector<char> padded(elements_ * kind_.element_bytes);
+    if (!padded.empty()) read(type_.id(), padded.data());
+    const bool is_spaces = H5Tget_strpad(type_.id()) == H5T_STR_SPACEPAD;
+    for (std::uint64_t i = 0; i < elements_; ++i) {
+      std::string_view text(padded.data() + i * kind_.element_bytes, kind_.element_bytes);
+      const std::size_t end = text.find_last_not_of(is_spaces ? ' ' : '\0');
+      add_string(text.substr(0, end == std::string_view::npos ? 0 : end + 1));
+    }
+  }
+
+  void read_strings() {
+    check_size(elements_ * sizeof(char*));
+    std::vector<char*> strings(elements_, nullptr);
+    if (elements_ > 0) read(type_.id(), strings.data());
+    for (const char* text : strings) add_string(text == nullptr ? "" : text);
+    if (elements_ > 0) H5Dvlen_reclaim(type_.id(), space_.id(), H5P_DEFAULT, strings.data());
+  }
+
+  const Hdf5SampleWalk& walk_;
+  Hdf5SampleValue& value_;
+  const Hdf5Dataset& kind_;
+  const Hdf5Handle &type_, &space_;
+  std::uint64_t elements_;
+  ReadAll read_;
+};
+
+class SampleSender {
+ public:
+  SampleSender(hid_t file, const Hdf5SampleWalk& walk, const SendMessage& send)
+      : file_(file), walk_(walk), send_(send) {}
+
+  void run() {
+    const Hdf5Handle parent = open_object(file_, walk_.parent);
+    for (const std::string& name : names_below(parent.id(), ~std::size_t{0})) {
+      if (!is_hard(parent.id(), name)) {
+        send_text(SampleMessage::other, fmt::format("link '{}'", printable(name)));
+        continue;
+      }
+      try {
+        send_sample(open_object(parent.id(), name), name);
+      } catch (Error& error) {
+        error.for_sample(name);
+        throw;
+      }
+    }
+  }
+
+ private:
+  void send_sample(const Hdf5Handle& object, const std::string& name) {
+    const H5I_type_t type = H5Iget_type(object.id());
+    if (type != H5I_GROUP && type != H5I_DATASET) return;
+    send_text(SampleMessage::sample, name);
+    objects_ = 0;
+    paths_.clear();
+    if (type == H5I_DATASET) return send_dataset(object.id(), "");
+    send_group(object.id(), "", kMostDepthOfASample);
+    if (walk_.takes_attributes) send_attributes(object.id());
+  }
+
+  void send_group(hid_t group, const std::string& prefix, int depth_left) {
+    for (const std::string& name : names_below(group, kMostObjectsOfASample + 1)) {
+      const std::string path = prefix + name;
+      if (++objects_ > kMostObjectsOfASample || path.size() > kMostBytesOfAPath) {
+        throw Error(Code::limit, "a sample of more than {} objects, or of paths of more than {}",
+                    kMostObjectsOfASample, format_size(kMostBytesOfAPath));
+      }
+      if (!is_hard(group, name)) {
+        send_text(SampleMessage::other, fmt::format("link '{}'", printable(path)));
+        continue;
+      }
+      const Hdf5Handle object = open_object(group, name);
+      const H5I_type_t type = H5Iget_type(object.id());
+      if (type == H5I_DATASET) {
+        send_dataset(object.id(), path);
+      } else if (type == H5I_GROUP && depth_left > 0) {
+        send_group(object.id(), path + "/", depth_left - 1);
+      } else {
+        send_text(
+            SampleMessage::other,
+            fmt::format("{} '{}'", type == H5I_GROUP ? "group" : "named type", printable(path)));
+      }
+    }
+  }
+
+  void send_dataset(hid_t set, const std::string& path) {
+    paths_.insert(path);
+    if (walk_.wants && !walk_.wants(path)) return;
+    const Hdf5Handle type(H5Dget_type(set), H5Tclose), space(H5Dget_space(set), H5Sclose);
+    const bool is_here = lies_here(set);
+    if (is_here) {
+      const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
+      check_hdf5_filters(layout.id(), path);
+    }
+    send_value(path, type, space, is_here, [&](hid_t memory, void* into) {
+      return H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, into) >= 0;
+    });
+  }
+
+  void send_attributes(hid_t group) {
+    for (const std::string& name : hdf5_attributes_of(group)) {
+      if (paths_.contains(name) || (walk_.wants && !walk_.wants(name))) continue;
+      const Hdf5Handle attribute(H5Aopen(group, name.c_str(), H5P_DEFAULT), H5Aclose);
+      const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose),
+          space(H5Aget_space(attribute.id()), H5Sclose);
+      send_value(name, type, space, true, [&](hid_t memory, void* into) {
+        return H5Aread(attribute.id(), memory, into) >= 0;
+      });
+    }
+  }
+
+  void send_value(const std::string& path, const Hdf5Handle& type, const Hdf5Handle& space,
+                  bool is_here, ReadAll read) {
+    if (!type.is_valid() || !space.is_valid())
+      throw hdf5_failure(fmt::format("the HDF5 library cannot read '{}'", printable(path)));
+    Hdf5Dataset kind;
+    describe_hdf5_type(type.id(), sizeof(std::uint64_t), kind);
+    const ValueShape shape = is_here ? shape_in(space) : ValueShape{};
+    Hdf5SampleValue value = value_of(path, kind, shape, is_here);
+    ValueReader(walk_, value, kind, type, space, shape.elements, std::move(read)).run();
+    ByteWriter out;
+    out.write(static_cast<std::uint8_t>(SampleMessage::value));
+    out.write(static_cast<std::uint8_t>(value.form));
+    out.write(static_cast<std::uint8_t>(value.is_utf8 ? 1 : 0));
+    out.write(value.bytes);
+    out.write(static_cast<std::uint32_t>(value.shape.size()));
+    for (const std::uint64_t side : value.shape) out.write(side);
+    for (const std::string* text : {&value.path, &value.descr, &value.type_name}) {
+      out.write(static_cast<std::uint32_t>(text->size()));
+      out.write_text(*text);
+    }
+    send_(out.bytes());
+    for (Bytes left(value.data); !left.empty();) {
+      const Bytes piece = left.first(std::min(left.size(), kPieceBytes));
+      ByteWriter bytes;
+      bytes.write(static_cast<std::uint8_t>(SampleMessage::bytes));
+      bytes.write_bytes(piece);
+      send_(bytes.bytes());
+      left = left.subspan(piece.size());
+    }
+  }
+
+  void send_text(SampleMessage kind, const std::string& text) {
+    ByteWriter out;
+    out.write(static_cast<std::uint8_t>(kind));
+    out.write_text(text);
+    send_(out.bytes());
+  }
+
+  hid_t file_;
+  const Hdf5SampleWalk& walk_;
+  const SendMessage& send_;
+  std::size_t objects_ = 0;
+  std::set<std::string> paths_;  // of the sample at hand
+};
+
+// ---- where samples are
+
+// A group as the first of its objects show it.
+struct LookedGroup {
+  std::vector<std::string> groups, alone;  // groups with datasets; with groups and nothing else
+  std::size_t arrays = 0, others = 0;      // datasets of rows; anything else
+  std::vector<std::set<std::string>> signatures;  // of `groups`: path, type and rank of each
+};
+
+void sign(hid_t group, const std::string& prefix, int depth_left, std::set<std::string>& into) {
+  for (const std::string& name : names_below(group, kLooked)) {
+    if (!is_hard(group, name)) continue;
+    const Hdf5Handle object = open_object(group, name);
+    if (H5Iget_type(object.id()) == H5I_GROUP && depth_left > 0)
+      sign(object.id(), prefix + name + "/", depth_left - 1, into);
+    if (H5Iget_type(object.id()) != H5I_DATASET) continue;
+    const Hdf5Handle type(H5Dget_type(object.id()), H5Tclose);
+    into.insert(fmt::format("{}{} {}", prefix, name, static_cast<int>(H5Tget_class(type.id()))));
+  }
+}
+
+LookedGroup look_into(hid_t group) {
+  LookedGroup looked;
+  for (const std::string& name : names_below(group, kLooked)) {
+    if (!is_hard(group, name)) {
+      ++looked.others;
+      continue;
+    }
+    const Hdf5Handle object = open_object(group, name);
+    const H5I_type_t type = H5Iget_type(object.id());
+    if (type == H5I_DATASET) {
+      const Hdf5Handle space(H5Dget_space(object.id()), H5Sclose);
+      ++(H5Sget_simple_extent_ndims(space.id()) > 0 ? looked.arrays : looked.others);
+    } else if (type == H5I_GROUP) {
+      const std::vector<std::string> inner = names_below(object.id(), kLooked);
+      const bool is_alone = !inner.empty() && std::ranges::all_of(inner, [&](const auto& one) {
+        return is_hard(object.id(), one) &&
+               H5Iget_type(open_object(object.id(), one).id()) == H5I_GROUP;
+      });
+      if (is_alone) looked.alone.push_back(name);
+      looked.groups.push_back(name);
+      sign(object.id(), "", kMostDepthOfSamples, looked.signatures.emplace_back());
+    }
+  }
+  return looked;
+}
+
+bool are_alike(const std::vector<std::set<std::string>>& signatures) {
+  std::map<std::string, std::size_t> all;
+  for (const auto& one : signatures)
+    for (const std::string& path : one) ++all[path];
+  return !all.empty() && std::ranges::all_of(signatures, [&](const auto& one) {
+    return 2 * one.size() >= all.size();
+  });
+}
+
+}  // namespace
+
+std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file) {
+  std::string parent = "/";
+  LookedGroup looked;
+  for (int depth = 0; depth < kMostDepthOfSamples; ++depth) {
+    looked = look_into(open_object(file, parent).id());
+    if (looked.arrays > 0 || looked.alone.size() != 1) break;
+    parent = parent == "/" ? looked.alone[0] : parent.append("/").append(looked.alone[0]);
+  }
+  if (looked.groups.empty() && looked.arrays == 0) return std::nullopt;
+  const auto is_split = [](const std::string& name) {
+    return std::ranges::find(kNamesOfSplits, name) != std::end(kNamesOfSplits);
+  };
+  const bool has_numbers = std::ranges::all_of(looked.groups, has_digit);
+  const bool is_clear = looked.groups.size() > 1 && looked.arrays == 0 && looked.others == 0 &&
+                        (has_numbers || looked.groups.size() >= kManyGroups) &&
+                        std::ranges::none_of(looked.groups, is_split) &&
+                        are_alike(looked.signatures);
+  return Hdf5SamplePlace{std::move(parent), is_clear};
+}
+
+void send_hdf5_samples(const std::string& path, const Hdf5SampleWalk& walk,
+                       const SendMessage& send) {
+  const Hdf5TrackedFile file(path);
+  bring_hdf5_filters();
+  try {
+    if (!file.is_valid()) throw hdf5_failure("the HDF5 library cannot reopen this file");
+    SampleSender(file.id(), walk, send).run();
+  } catch (const Error& error) {
+    throw file.reason_of(error);
+  }
+}
+
+void Hdf5SampleReceiver::take(Bytes message) {
+  ByteReader in(message, "the samples of an HDF5 file");
+  const auto kind = static_cast<SampleMessage>(in.read_u8());
+  const Bytes rest = message.subspan(1);
+  if (kind == SampleMessage::other) return other_(std::string(as_text(rest)));
+  if (kind == SampleMessage::sample) {
+    finish();
+    sample_.emplace().name = as_text(rest);
+    held_bytes_ = 0;
+    return;
+  }
+  if (!sample_) throw Error(Code::damaged, "a value of an HDF5 file that is of no sample");
+  if (kind == SampleMessage::value) return take_value(in);
+  const bool fits =
+      kind == SampleMessage::bytes && !sample_->values.empty() &&
+      rest.size() <= sample_->values.back().bytes - sample_->values.back().data.size();
+  if (!fits) throw Error(Code::damaged, "bytes of an HDF5 file that are of no value");
+  std::vector<std::byte>& data = sample_->values.back().data;
+  data.insert(data.end(), rest.begin(), rest.end());
+}
+
+void Hdf5SampleReceiver::take_value(ByteReader& in) {
+  Hdf5SampleValue value;
+  const std::uint8_t form = in.read_u8();
+  value.is_utf8 = in.read_u8() != 0;
+  value.bytes = in.read_u64();
+  const std::uint32_t sides = in.read_u32();
+  if (form > static_cast<std::uint8_t>(Form::other) || sides > H5S_MAX_RANK)
+    throw Error(Code::damaged, "a value of an HDF5 file with an invalid description");
+  value.form = static_cast<Form>(form);
+  for (std::uint32_t i = 0; i < sides; ++i) value.shape.push_back(in.read_u64());
+  for (std::string* text : {&value.path, &value.descr, &value.type_name})
+    *text = as_text(in.read_bytes(in.read_u32()));
+  held_bytes_ += walk_.reads_values ? value.bytes : 0;
+  if (value.bytes > walk_.most_bytes || held_bytes_ > walk_.most_bytes ||
+      sample_->values.size() > 2 * kMostObjectsOfASample) {
+    throw Error(Code::limit, "the values of a sample have more than {}",
+                format_size(walk_.most_bytes))
+        .for_sample(sample_->name)
+        .hint("pass a larger --memory");
+  }
+  sample_->values.push_back(std::move(value));
+}
+
+void Hdf5SampleReceiver::finish() {
+  if (sample_) take_(std::move(*sample_));
+  sample_.reset();
+}
+
+}  // namespace shale

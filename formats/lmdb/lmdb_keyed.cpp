@@ -1,0 +1,400 @@
+#include "formats/lmdb/lmdb_keyed.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/field_name.hpp"
+#include "shale/format/finding_draft.hpp"
+#include "shale/wire/msgpack_cursor.hpp"
+
+#include "formats/lmdb/lmdb_cursor.hpp"
+#include "formats/lmdb/lmdb_databases.hpp"
+#include "formats/lmdb/lmdb_pickled.hpp"
+
+namespace shale::lmdb {
+namespace {
+
+// Proving that a value is UTF-8 takes reading it: only short ones are.
+constexpr std::uint64_t kMostTextBytes = 4096, kMostNumberBytes = 64;
+constexpr std::string_view kCountKeys[] = {"num-samples", "num_samples", "nSamples", "length",
+                                           "__len__"};
+constexpr std::size_t kMostShapes = 64, kMostJoined = 16;  // each takes 4 MiB
+
+KeyPattern pattern_of(std::string_view keys, std::string_view database) {
+  const std::vector<std::string> names = database_names(database);
+  if (!keys.empty()) {
+    if (names.size() > 1) {
+      throw Error(Code::usage, "--parse FIELD=PATTERN is for one database, not for several")
+          .hint("name one database, or leave out --parse: several are joined by key");
+    }
+    KeyPattern pattern = parse_key_pattern(keys);
+    for (KeyField& field : pattern.fields) field.database = database;
+    return pattern;
+  }
+  if (names.size() > kMostJoined)
+    throw Error(Code::usage, "--database names {} databases, at most {} are joined", names.size(),
+                kMostJoined);
+  KeyPattern pattern;
+  for (const std::string& name : names) {
+    if (std::ranges::find(pattern.fields, name, &KeyField::database) != pattern.fields.end())
+      throw Error(Code::usage, "--database names '{}' twice", printable(name));
+    pattern.fields.push_back(
+        {.name = field_name_of(name), .before = {}, .after = {}, .database = name});
+  }
+  if (pattern.fields.empty()) throw Error(Code::usage, "neither keys nor databases are named");
+  return pattern;
+}
+
+// A number as text, pickled or packed.
+std::optional<std::uint64_t> stored_count(const InputFile& file, const KeyMapEntry& entry) {
+  if (entry.is_database || entry.value_bytes == 0 || entry.value_bytes > kMostNumberBytes)
+    return std::nullopt;
+  WindowReader window(file, kMostNumberBytes);
+  const ViewBytes view = window.views();
+  if (const auto count = count_in(as_text(view(entry.value_offset, entry.value_bytes))))
+    return count;
+  try {
+    if (looks_pickled(view, entry.value_offset, entry.value_bytes)) {
+      const std::int64_t count =
+          parse_pickled_integer(view, entry.value_offset, entry.value_bytes, file.path());
+      return count < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(count));
+    }
+    MsgpackCursor cursor(view, entry.value_offset + entry.value_bytes, file.path());
+    const MsgpackHeader header = cursor.read(entry.value_offset);
+    const bool is_count = header.type == MsgpackType::integer && header.integer >= 0 &&
+                          header.contents == cursor.end();
+    return is_count ? std::optional(static_cast<std::uint64_t>(header.integer)) : std::nullopt;
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return std::nullopt;
+  }
+}
+
+template <class Number>
+Number number_in(std::string_view text, const KeyField& field, std::string_view where,
+                 std::uint64_t offset) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  throw Error(Code::unsupported, "the value of field '{}' is '{}', which is not a number",
+              printable(field.name), printable(text.substr(0, kMostNumberBytes)))
+      .at(where, offset);
+}
+
+// The keys of a shape: how many there are, and their numbers.
+struct KeyShape {
+  KeyField field;
+  std::uint64_t keys = 0, least = ~std::uint64_t{0}, most = 0;
+  bool may_be_plain = true;  // no key has zeros in front
+};
+
+class KeyShapes {
+ public:
+  // False: the key has no number, or there are too many shapes.
+  bool add(std::string_view key) {
+    std::optional<KeyField> field = numbered_field_of(key);
+    if (!field) return false;
+    const std::string_view digits =
+        key.substr(field->before.size(), key.size() - field->before.size() - field->after.size());
+    const std::optional<std::uint64_t> number = count_in(digits);
+    if (!number) return false;
+    auto shape = std::ranges::find_if(shapes_, [&](const KeyShape& one) {
+      return one.field.before == field->before && one.field.after == field->after;
+    });
+    if (shape == shapes_.end()) {
+      if (shapes_.size() == kMostShapes) return false;
+      shape = shapes_.insert(shapes_.end(), {.field = std::move(*field)});
+      shape->field.digits = static_cast<unsigned>(digits.size());
+    }
+    const bool has_zeros = digits.size() > 1 && digits[0] == '0';
+    shape->may_be_plain = shape->may_be_plain && !has_zeros;
+    if (has_zeros && digits.size() != shape->field.digits) return false;
+    shape->field.digits = std::min(shape->field.digits, static_cast<unsigned>(digits.size()));
+    ++shape->keys;
+    shape->least = std::min(shape->least, *number);
+    shape->most = std::max(shape->most, *number);
+    return true;
+  }
+
+  // The pattern of samples that are counted: each number once in each shape.
+  [[nodiscard]] std::optional<KeyPattern> pattern(std::uint64_t count) const {
+    KeyPattern pattern;
+    for (const KeyShape& shape : shapes_) {
+      const std::uint64_t from = shapes_.front().least;
+      const bool is_whole =
+          shape.keys == count && shape.least == from && from <= 1 && shape.most == from + count - 1;
+      if (!is_whole) return std::nullopt;
+      pattern.from = from;
+      KeyField field = shape.field;
+      if (shape.may_be_plain) field.digits = 0;
+      const auto has_name = [&](const KeyField& one) { return one.name == field.name; };
+      if (std::ranges::any_of(pattern.fields, has_name)) return std::nullopt;
+      pattern.fields.push_back(std::move(field));
+    }
+    return pattern.fields.empty() ? std::nullopt : std::optional(std::move(pattern));
+  }
+
+ private:
+  std::vector<KeyShape> shapes_;
+};
+
+}  // namespace
+
+Error fields_unknown(const Finding& damage, const InputFile& file) {
+  Error error(Code::damaged, "cannot determine the fields: {}", damage.message);
+  error.at(file.path(), damage.offset);
+  return error;
+}
+
+TreeEntry tree_entry_of(const KeyMapEntry& entry) {
+  TreeEntry made;
+  made.key = entry.key;
+  made.value_offset = entry.value_offset;
+  made.value_bytes = entry.value_bytes;
+  if (entry.value) {
+    made.page = *entry.value;
+    made.page_offset = entry.value_offset;
+  }
+  return made;
+}
+
+KeyedSamples::KeyedSamples(const InputFile& file, std::string_view keys, std::string_view database)
+    : file_(file), pattern_(pattern_of(keys, database)) {
+  for (const KeyField& field : pattern_.fields) {
+    if (std::ranges::find(databases_, field.database, &OpenDatabase::name) == databases_.end())
+      databases_.push_back({field.database, open_database(file, field.database)});
+  }
+  if (pattern_.count_key.empty()) return;
+  const auto entry = databases_.front().map->find(as_bytes(pattern_.count_key));
+  if (entry) count_ = stored_count(file, *entry);
+  if (count_) return;
+  throw Error(Code::unsupported, "{} '{}', which is to count the samples",
+              entry ? "does not have a number in entry" : "has no entry",
+              printable(pattern_.count_key))
+      .at(file.path())
+      .hint("leave out count=: samples are then taken as long as there are entries");
+}
+
+std::vector<std::string> KeyedSamples::databases() const {
+  std::vector<std::string> names;
+  for (const OpenDatabase& one : databases_) names.push_back(one.name);
+  return names;
+}
+
+std::uint64_t KeyedSamples::expected() const {
+  return count_.value_or(databases_.front().map->facts().entries);
+}
+
+std::optional<KeyMapEntry> KeyedSamples::find(const KeyField& field, std::string_view key) const {
+  const auto database = std::ranges::find(databases_, field.database, &OpenDatabase::name);
+  std::optional<KeyMapEntry> found = database->map->find(as_bytes(key));
+  return found && found->is_database ? std::nullopt : std::move(found);
+}
+
+void KeyedSamples::take_rest(KeyedSample& sample, std::size_t first,
+                             const auto& captured_by) const {
+  for (std::size_t i = first; i < pattern_.fields.size(); ++i) {
+    const KeyField& field = pattern_.fields[i];
+    const std::string captured(captured_by(field));
+    sample.entries[i] = find(field, field.key_of(captured));
+    if (!sample.entries[i] || !sample.key.empty()) continue;
+    sample.key = captured;
+    sample.key_offset = key_offset_of(*sample.entries[i]) + field.before.size();
+  }
+}
+
+void KeyedSamples::for_each(const std::function<void(const KeyedSample&)>& use) const {
+  const std::size_t fields = pattern_.fields.size();
+  const KeyField& first = pattern_.fields.front();
+  if (pattern_.is_numbered()) {
+    for (std::uint64_t row = 0; !count_ || row < *count_; ++row) {
+      const std::uint64_t number = pattern_.from + row;
+      KeyedSample sample{.key = {}, .entries = {}};
+      sample.entries.resize(fields);
+      take_rest(sample, 0, [&](const KeyField& field) { return field.text_of(number); });
+      if (!sample.key.empty()) {
+        use(sample);
+        continue;
+      }
+      if (!count_) return;
+      throw Error(Code::unsupported, "has no entry '{}', but '{}' counts {} samples",
+                  printable(first.key_of(first.text_of(number))), printable(pattern_.count_key),
+                  *count_)
+          .at(file_.path());
+    }
+    return;
+  }
+  const auto cursor = databases_.front().map->cursor();
+  for (bool is_there = cursor->first(); is_there; is_there = cursor->next()) {
+    std::optional<KeyMapEntry> entry = cursor->current();
+    const std::string_view key = entry ? as_text(entry->key) : std::string_view();
+    const std::optional<std::string_view> captured = first.captured_in(key);
+    const bool is_of_first =
+        captured && !entry->is_database &&
+        (!first.database.empty() || pattern_.field_of(key) == std::optional<std::size_t>(0));
+    if (!is_of_first) continue;
+    KeyedSample sample{.key = std::string(*captured),
+                       .key_offset = key_offset_of(*entry) + first.before.size(),
+                       .entries = {}};
+    sample.entries.resize(fields);
+    sample.entries[0] = std::move(entry);
+    take_rest(sample, 1, [&](const KeyField&) { return sample.key; });
+    use(sample);
+  }
+}
+
+bool KeyedSamples::takes(std::string_view database, std::string_view key,
+                         std::uint64_t samples) const {
+  if (!pattern_.count_key.empty() && key == pattern_.count_key) return true;
+  const KeyField& first = pattern_.fields.front();
+  for (const KeyField& field : pattern_.fields) {
+    const std::optional<std::string_view> captured = field.captured_in(key);
+    if (field.database != database || !captured) continue;
+    if (!field.is_numbered)
+      return &field == &first || find(first, first.key_of(*captured)).has_value();
+    const std::optional<std::uint64_t> number = count_in(*captured);
+    if (number && *number >= pattern_.from && *number - pattern_.from < samples) return true;
+  }
+  return false;
+}
+
+std::vector<LayoutField> fields_of(const KeyedSample& sample, const KeyPattern& pattern,
+                                   const Schema* schema, ValueReader& values,
+                                   std::string_view where) {
+  std::vector<LayoutField> fields;
+  for (std::size_t i = 0; i < pattern.fields.size(); ++i) {
+    if (!sample.entries[i]) continue;
+    const KeyField& wanted = pattern.fields[i];
+    const TreeEntry entry = tree_entry_of(*sample.entries[i]);
+    values.enter(entry);
+    const auto content = [&] {
+      return as_text(values.view()(entry.value_offset, entry.value_bytes));
+    };
+    const FieldPlace place{.offset = entry.value_offset, .length = entry.value_bytes};
+    if (wanted.kind == Kind::integer || wanted.kind == Kind::real) {
+      const std::string text(entry.value_bytes <= kMostNumberBytes ? content() : "...");
+      fields.push_back(
+          wanted.kind == Kind::integer
+              ? integer_field(wanted.name,
+                              number_in<std::int64_t>(text, wanted, where, place.offset))
+              : real_field(wanted.name, number_in<double>(text, wanted, where, place.offset)));
+    } else {
+      const std::optional<std::size_t> known = schema ? schema->find(wanted.name) : std::nullopt;
+      const bool is_bytes = wanted.kind == Kind::bytes ||
+                            (known && schema->fields[*known].kind == Kind::bytes) ||
+                            (entry.value_bytes > kMostTextBytes && wanted.kind != Kind::text);
+      const bool is_text = !is_bytes && is_utf8(content());
+      if (!is_text && wanted.kind == Kind::text) {
+        throw Error(Code::unsupported, "the value of field '{}' is not UTF-8",
+                    printable(wanted.name))
+            .at(where, place.offset)
+            .hint("write FIELD:bytes=PATTERN for it");
+      }
+      fields.push_back(placed_field(wanted.name, is_text ? Kind::text : Kind::bytes, place));
+    }
+    fields.back().may_lack = true;
+  }
+  return fields;
+}
+
+Survey survey_by_keys(const InputFile& file, std::string_view keys, std::string_view database,
+                      const WalkProgress& progress) {
+  const KeyedSamples keyed(file, keys, database);
+  WalkPace pace(progress, file.size());
+  ValueReader values(file, ValueReads::headers, pace);
+  const SparseReading sparse(file);
+  CommonFields common;
+  std::uint64_t samples = 0;
+  keyed.for_each([&](const KeyedSample& sample) {
+    pace.step_to_row(samples, keyed.expected());
+    try {
+      common.add(fields_of(sample, keyed.pattern(), nullptr, values, file.path()));
+    } catch (Error& error) {
+      error.for_sample(sample.key, samples);
+      throw;
+    }
+    ++samples;
+  });
+  LeftOutList left_out;
+  std::uint64_t others = 0;
+  for (const std::string& name : keyed.databases()) {
+    const FindingSink findings = [&](const Finding& finding) {
+      throw fields_unknown(finding, file);
+    };
+    const EntrySink entries = [&](const TreeEntry& entry) {
+      const std::string_view key = as_text(entry.key);
+      if (keyed.takes(name, key, samples)) return;
+      // Each has a name of its own: what is known is not looked for again.
+      if (++others > LeftOutList::kMost) {
+        ++left_out.more;
+        return;
+      }
+      left_out.add({.kind = (entry.flags & kSubData) != 0 ? "database" : "entry",
+                    .name = std::string(key),
+                    .reason = keys.empty() ? "no_partner" : "no_pattern",
+                    .samples = {}});
+    };
+    (void)walk_trees(file, meta_of_database(file, name, findings), {}, entries, findings);
+  }
+  for (const KeyField& field : keyed.pattern().fields) {
+    const bool is_first_of_none = samples == 0 && &field == &keyed.pattern().fields.front();
+    if (!is_first_of_none && common.find(field.name, 0) != nullptr) continue;
+    throw Error(Code::unsupported, "no entry has a key like '{}', of field '{}'",
+                printable(field.key_of(field.is_numbered ? field.text_of(keyed.pattern().from)
+                                                         : std::string("KEY"))),
+                printable(field.name))
+        .at(file.path())
+        .hint("pass --parse plain to see the keys: 'shale ls FILE --parse plain --keys escaped'");
+  }
+  Survey survey = std::move(common).survey(Dialect::keys);
+  survey.layout.keys = keys;
+  survey.layout.database = database;
+  if (others > 0) {
+    survey.notes.push_back(fmt::format(
+        "{} {} left out, such as '{}': {}", others, others == 1 ? "entry is" : "entries are",
+        printable(left_out.entries.front().name),
+        keys.empty() ? "the first database has no such key" : "no sample of --parse has them"));
+  }
+  survey.left_out = std::move(left_out);
+  return survey;
+}
+
+void KeyNumbers::add(std::string_view key) {
+  const std::optional<std::uint64_t> number = count_in(key);
+  are_numbers_ = are_numbers_ && number && (key.size() == 1 || key[0] != '0');
+  ++keys_;
+  least_ = std::min(least_, number.value_or(0));
+  most_ = std::max(most_, number.value_or(0));
+}
+
+std::string KeyNumbers::pattern() const {
+  if (!are_numbers_ || keys_ == 0 || most_ - least_ != keys_ - 1) return {};
+  return least_ == 0 ? "value=%d" : fmt::format("value=%d, from={}", least_);
+}
+
+std::optional<KeyPattern> recognize_keys(const InputFile& file, std::string_view database) {
+  const auto map = open_database(file, database);
+  for (const std::string_view name : kCountKeys) {
+    const std::optional<KeyMapEntry> entry = map->find(as_bytes(name));
+    const std::optional<std::uint64_t> count = entry ? stored_count(file, *entry) : std::nullopt;
+    if (!count || *count == 0 || (map->facts().entries - 1) % *count != 0) continue;
+    KeyShapes shapes;
+    const auto cursor = map->cursor();
+    for (bool is_there = cursor->first(); is_there; is_there = cursor->next()) {
+      const std::optional<KeyMapEntry> one = cursor->current();
+      const std::string_view key = as_text(one->key);
+      if (key != name && (one->is_database || !shapes.add(key))) return std::nullopt;
+    }
+    std::optional<KeyPattern> pattern = shapes.pattern(*count);
+    if (pattern) pattern->count_key = name;
+    return pattern;
+  }
+  return std::nullopt;
+}
+
+}  // namespace shale::lmdb

@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/format/finding_draft.hpp"
+#include "shale/format/unpack_errors.hpp"
+#include "shale/io/free_space.hpp"
+#include "shale/io/input_stream.hpp"
+#include "shale/io/nameless_file.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/io/unpacked_stream.hpp"
+#include "shale/wire/protobuf_cursor.hpp"
+#include "shale/wire/tf_example.hpp"
+
+#include "formats/record/record_features.hpp"
+#include "formats/record/record_frames.hpp"
+#include "formats/record/record_scan.hpp"
+#include "formats/record/record_sequence.hpp"
+
+// An unpacked record is the Example as it is, and behind it another that protobuf merges with it:
+//   payload          the whole Example
+//   0a LEN Features  for each feature x whose numbers are not an array, again:
+//                    integers: x BytesList of one, int64 little-endian; x/dtype "<i8"
+//                    floats:   x FloatList, packed
+// Of features of one name the last counts.
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kUnpackBufferBytes = 1 << 20;
+constexpr std::string_view kIntegers = "<i8";
+
+class RecordUnpacking {
+ public:
+  RecordUnpacking(const UnpackRequest& request, std::vector<std::string> features)
+      : request_(request),
+        features_(std::move(features)),
+        window_(request.file, kPayloadWindow),
+        view_(window_.views()),
+        out_(request.into.duplicate(), request.into.path(),
+             {.io = IoMode::buffered, .buffer_bytes = kUnpackBufferBytes, .buffers = 1}) {}
+
+  // `all_bytes`: what will have been written.
+  void run(std::uint64_t all_bytes) {
+    if (request_.progress) request_.progress(0, all_bytes);
+    const WalkProgress of_frames = [&](std::uint64_t, std::uint64_t) {
+      if (request_.progress) request_.progress(std::min(out_.size(), all_bytes), all_bytes);
+    };
+    WalkPace pace(of_frames, request_.file.size());
+    FrameWalk frames(request_.file, view_, pace);
+    while (const std::optional<RecordFrame> frame = frames.next()) {
+      // The frame that is written has a checksum of its own: damage would not show in it.
+      if (const std::optional<Finding> wrong = check_payload(view_, *frame, {}, pace))
+        refuse(*wrong);
+      write(*frame);
+    }
+    if (frames.damage()) refuse(*frames.damage());
+    (void)out_.finish();
+  }
+
+ private:
+  // Numbers of a feature, as an array.
+  struct Array {
+    std::string name, dtype_name;  // empty: floats have none
+    std::vector<std::byte> bytes;
+  };
+
+  void refuse(Finding finding) const {
+    finding.file = request_.file.path();
+    throw is_damaged(request_.file.path(), finding);
+  }
+
+  void write(const RecordFrame& frame) {
+    const std::vector<Array> arrays = arrays_of(frame);
+    std::vector<Feature> again;
+    for (const Array& array : arrays) {
+      if (array.dtype_name.empty()) {
+        again.push_back({.name = array.name, .value = PackedFloats{Bytes(array.bytes)}});
+      } else {
+        again.push_back({.name = array.name, .value = Bytes(array.bytes)});
+        again.push_back({.name = array.dtype_name, .value = as_bytes(kIntegers)});
+      }
+    }
+    std::ranges::sort(again, {}, &Feature::name);
+    Blob behind;
+    if (!again.empty()) (void)append_example(again, behind);
+    out_.append(frame_header(frame.payload_bytes + behind.size()));
+    std::uint32_t crc = 0;
+    const auto append = [&](Bytes bytes) {
+      crc = crc32c(bytes, crc);
+      out_.append(bytes);
+    };
+    for (std::uint64_t done = 0; done < frame.payload_bytes;) {
+      const std::uint64_t count = std::min(kPayloadWindow, frame.payload_bytes - done);
+      append(view_(frame.payload_begin() + done, count));
+      done += count;
+    }
+    behind.for_each_piece(append);
+    out_.append(bytes_of(mask_crc(crc)));
+  }
+
+  std::vector<Array> arrays_of(const RecordFrame& frame) {
+    const std::vector<ParsedFeature> parsed =
+        parse_example(view_, frame.payload_begin(), frame.payload_bytes, request_.file.path());
+    std::vector<Array> arrays;
+    std::uint64_t numbers = 0;
+    for (const std::string& name : features_) {
+      const auto last = std::find_if(parsed.rbegin(), parsed.rend(),
+                                     [&](const ParsedFeature& one) { return one.name == name; });
+      if (last == parsed.rend() || last->type == ParsedFeature::Type::none) continue;
+      numbers += last->count;
+      if (numbers > request_.memory_bytes / 4 / sizeof(std::int64_t)) {
+        throw Error(Code::limit,
+                    "the record has {} numbers that are not stored as arrays, which "
+                    "do not fit into a quarter of the {} of memory",
+                    numbers, format_size(request_.memory_bytes))
+            .at(request_.file.path(), frame.begin)
+            .hint("pass a larger --memory");
+      }
+      arrays.push_back(array_of(*last, frame.payload_begin() + frame.payload_bytes));
+    }
+    return arrays;
+  }
+
+  // parse_example has proved that the list is sound.
+  Array array_of(const ParsedFeature& feature, std::uint64_t payload_end) {
+    const bool is_integers = feature.type == ParsedFeature::Type::integers;
+    Array array{.name = feature.name, .dtype_name = {}, .bytes = {}};
+    if (is_integers) array.dtype_name = feature.name + std::string(kDTypeSuffix);
+    array.bytes.reserve(feature.count * (is_integers ? sizeof(std::int64_t) : sizeof(float)));
+    const auto append = [&](Bytes bytes) {
+      array.bytes.insert(array.bytes.end(), bytes.begin(), bytes.end());
+    };
+    ProtobufCursor cursor(view_, payload_end, request_.file.path());
+    cursor.for_each_field(feature.list_offset, feature.list_offset + feature.list_length,
+                          [&](const WireField& run) {
+                            for (std::uint64_t at = run.begin; is_integers && at < run.end;) {
+                              const ProtobufCursor::Varint varint = cursor.read_varint(at, run.end);
+                              append(bytes_of(varint.value));
+                              at = varint.end;
+                            }
+                            for (std::uint64_t at = run.begin; !is_integers && at < run.end;) {
+                              const std::uint64_t count = std::min(kPayloadWindow, run.end - at);
+                              append(view_(at, count));
+                              at += count;
+                            }
+                          });
+    return array;
+  }
+
+  const UnpackRequest& request_;
+  const std::vector<std::string> features_;
+  WindowReader window_;
+  ViewBytes view_;
+  OutputFile out_;
+};
+
+// Into a file without a name. Errors: as UnpackedStream.
+void decompress(const UnpackRequest& request, Packing packing, const NamelessFile& into) {
+  const auto stop_if_asked = [&request] {
+    if (request.progress) request.progress(0, 0);
+  };
+  UnpackedStream stream(std::make_unique<InputStream>(request.file.path(), stop_if_asked), packing,
+                        request.memory_bytes / 4);
+  OutputFile out(into.duplicate(), into.path(),
+                 {.io = IoMode::buffered, .buffer_bytes = kUnpackBufferBytes, .buffers = 1});
+  std::vector<std::byte> piece(kPayloadWindow);
+  while (const std::uint64_t filled = stream.read(piece)) {
+    out.append(Bytes(piece).first(filled));
+    stop_if_asked();
+  }
+  (void)out.finish();
+}
+
+UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found) {
+  if (const std::optional<std::uint64_t> free = free_space(request.into.descriptor());
+      free && found.most_bytes > *free)
+    throw no_room_to_unpack(request.file.path(), found.most_bytes, *free);
+  RecordUnpacking(request, std::move(found.features)).run(found.most_bytes);
+  return {.notes = std::move(found.survey.notes), .left_out = std::move(found.survey.left_out)};
+}
+
+}  // namespace
+
+std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
+  std::optional<NamelessFile> plain, flat;
+  std::optional<InputFile> file;  // what is left to be unpacked, if it is not the file itself
+  const auto at_hand = [&]() -> const InputFile& { return file ? *file : request.file; };
+  if (const Packing packing = packing_of_frames(request.file); packing != Packing::none) {
+    plain.emplace(temporary_folder());
+    decompress(request, packing, *plain);
+    file.emplace(plain->link());
+  }
+  try {
+    if (request.parsing.dialect != Dialect::plain && has_feature_lists(at_hand())) {
+      flat.emplace(temporary_folder());
+      if (flatten_sequences(request, at_hand(), *flat)) file.emplace(flat->link());
+    }
+    UnpackedSurvey found = survey_unpacked_record_file(at_hand(), {});
+    if (!file && found.features.empty()) return std::nullopt;
+    return unpack_frames({.file = at_hand(),
+                          .into = request.into,
+                          .memory_bytes = request.memory_bytes,
+                          .parsing = request.parsing,
+                          .progress = request.progress,
+                          .fields = request.fields},
+                         std::move(found));
+  } catch (const Error& error) {
+    if (!file || !is_about_bytes(error) || error.file() == request.file.path()) throw;
+    // What it was unpacked to has no name.
+    std::string message = error.message();
+    const std::string nameless = file->path() + ": ";
+    if (const std::size_t at = message.find(nameless); at != message.npos)
+      message.erase(at, nameless.size());
+    throw Error(error.code(), "unpacked: {}", message)
+        .at(request.file.path())
+        .hint(error.code() == Code::damaged ? "copy the file again from an intact copy"
+                                            : error.hint());
+  }
+}
+
+}  // namespace shale

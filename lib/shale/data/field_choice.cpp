@@ -1,0 +1,194 @@
+#include "shale/data/field_choice.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/base/nearest_word.hpp"
+#include "shale/base/printable.hpp"
+
+namespace shale {
+namespace {
+
+bool is_in(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+Error not_a_field(std::string_view option, const std::string& name, std::string_view fact,
+                  const std::vector<std::string>& there) {
+  std::string shown;
+  for (const std::string& one : there) shown += (shown.empty() ? "" : ", ") + printable(one);
+  return Error(Code::usage, "{} names '{}', which {}", option, printable(name), fact)
+      .hint(did_you_mean(name, there))
+      .hint("its fields are " + shown);
+}
+
+std::string why_not_there(const std::string& name, const LeftOutList& left_out) {
+  const auto found = std::ranges::find(left_out.entries, name, &LeftOut::name);
+  return found == left_out.entries.end()
+             ? "is not a field of the input"
+             : fmt::format("is left out of its fields ({})", found->reason);
+}
+
+void append_name(std::string& text, std::string_view name) {
+  for (const char c : name) {
+    if (c == '\\' || c == ',' || c == ':') text += '\\';
+    text += c;
+  }
+}
+
+// What is in front of the next delimiter that has no backslash, without its backslashes; `text`
+// becomes the rest, the delimiter included.
+std::string take_name(std::string_view& text, std::string_view delimiters) {
+  std::string name;
+  std::size_t at = 0;
+  for (; at < text.size() && delimiters.find(text[at]) == std::string_view::npos; ++at) {
+    if (text[at] == '\\' && at + 1 < text.size()) ++at;
+    name += text[at];
+  }
+  text.remove_prefix(at);
+  return name;
+}
+
+}  // namespace
+
+std::vector<FieldName> parse_renames(std::string_view text) {
+  std::vector<FieldName> renamed;
+  for (std::string_view left = text; !left.empty() || renamed.empty();) {
+    FieldName& one = renamed.emplace_back();
+    one.of_input = take_name(left, ",:");
+    if (left.starts_with(':')) one.name = take_name(left = left.substr(1), ",:");
+    const bool is_last = left.size() < 2;
+    if ((is_last ? !left.empty() : left.front() != ',') || one.of_input.empty() ||
+        one.name.empty()) {
+      throw Error(Code::usage, "--rename '{}' does not have the form OLD:NEW,OLD:NEW",
+                  printable(text))
+          .hint("a comma or a colon that belongs to a name has a backslash in front");
+    }
+    left.remove_prefix(is_last ? left.size() : 1);
+  }
+  return renamed;
+}
+
+std::vector<std::size_t> taken_fields(const FieldChoice& choice, const Schema& schema,
+                                      const LeftOutList& left_out) {
+  std::vector<std::string> there;
+  for (const Field& field : schema.fields) there.push_back(field.name);
+  std::vector<std::size_t> fields;
+  for (const std::string& name : choice.only) {
+    const std::optional<std::size_t> field = schema.find(name);
+    if (!field) throw not_a_field("--fields", name, why_not_there(name, left_out), there);
+    if (std::ranges::find(fields, *field) != fields.end())
+      throw not_a_field("--fields", name, "is named twice", there);
+    fields.push_back(*field);
+  }
+  if (!choice.only.empty()) return fields;
+  for (const std::string& name : choice.dropped) {
+    if (schema.find(name) || std::ranges::count(left_out.entries, name, &LeftOut::name) > 0)
+      continue;
+    throw not_a_field("--drop", name, "is not a field of the input", there);
+  }
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    if (!is_in(choice.dropped, there[i])) fields.push_back(i);
+  }
+  if (fields.empty() && !there.empty())
+    throw not_a_field("--drop", choice.dropped.back(), "is the last of its fields", there);
+  return fields;
+}
+
+std::vector<std::string> new_names(const FieldChoice& choice, const Schema& schema,
+                                   const std::vector<std::size_t>& fields) {
+  std::vector<std::string> there, names;
+  for (const std::size_t field : fields) there.push_back(schema.fields[field].name);
+  names = there;
+  std::vector<std::string> before;
+  for (const FieldName& renamed : choice.renamed) {
+    const auto at = std::ranges::find(there, renamed.of_input);
+    if (at == there.end()) {
+      throw not_a_field(
+          "--rename", renamed.of_input,
+          schema.find(renamed.of_input) ? "is not taken" : "is not a field of the input", there);
+    }
+    if (is_in(before, renamed.of_input))
+      throw not_a_field("--rename", renamed.of_input, "is renamed twice", there);
+    before.push_back(renamed.of_input);
+    names[static_cast<std::size_t>(at - there.begin())] = renamed.name;
+  }
+  for (const FieldName& renamed : choice.renamed) {
+    if (std::ranges::count(names, renamed.name) > 1) {
+      throw Error(Code::usage, "--rename: two fields would have the name '{}'",
+                  printable(renamed.name))
+          .hint("rename the other one too, or leave it out with --drop");
+    }
+    try {
+      validate_schema({.fields = {{.name = renamed.name}}});
+    } catch (const Error& error) {
+      throw Error(Code::usage, "--rename: {}", error.message()).hint("choose another name");
+    }
+  }
+  return names;
+}
+
+LeftOutList without_dropped(const FieldChoice& choice, LeftOutList left_out) {
+  // Pictures and files that are not taken are samples, not fields: nobody asked to lose them.
+  const auto is_asked_for = [&](const LeftOut& one) {
+    if (one.kind == "picture" || one.kind == "file") return false;
+    return !choice.only.empty() || is_in(choice.dropped, one.name);
+  };
+  std::erase_if(left_out.entries, is_asked_for);
+  if (!choice.only.empty()) left_out.more = 0;
+  return left_out;
+}
+
+std::string field_names_text(const std::vector<FieldName>& names) {
+  std::string text;
+  for (const auto& [of_input, name] : names) {
+    if (!text.empty()) text += ',';
+    append_name(text, of_input);
+    if (name == of_input) continue;
+    text += ':';
+    append_name(text, name);
+  }
+  return text;
+}
+
+std::vector<FieldName> field_names_of(std::string_view text) {
+  std::vector<FieldName> names;
+  while (!text.empty()) {
+    FieldName& name = names.emplace_back();
+    name.name = name.of_input = take_name(text, ",:");
+    if (text.starts_with(':')) name.name = take_name(text = text.substr(1), ",");
+    if (!text.empty()) text.remove_prefix(1);
+  }
+  return names;
+}
+
+FieldChoice recorded_choice(std::string_view recorded, const Schema& schema,
+                            std::string_view option) {
+  const std::vector<FieldName> theirs = field_names_of(option);
+  FieldChoice choice;
+  for (const auto& [of_input, name] : field_names_of(recorded)) {
+    const auto renamed = std::ranges::find(theirs, of_input, &FieldName::of_input);
+    std::string there = renamed == theirs.end() ? of_input : renamed->name;
+    if (!schema.find(there)) there = name;
+    if (!schema.find(there) || is_in(choice.only, there)) continue;
+    choice.only.push_back(there);
+    if (there != name) choice.renamed.push_back({std::move(there), name});
+  }
+  return choice;
+}
+
+std::optional<std::size_t> label_of(const Schema& schema, std::string_view option) {
+  const std::vector<FieldName> names = field_names_of(option);
+  const auto renamed = std::ranges::find(names, kLabelField, &FieldName::of_input);
+  const std::optional<std::size_t> label =
+      schema.find(renamed == names.end() ? kLabelField : std::string_view(renamed->name));
+  return label && schema.fields[*label].kind == Kind::integer ? label : std::nullopt;
+}
+
+std::optional<std::size_t> label_of(const Manifest& manifest) {
+  return label_of(manifest.schema, option_of(manifest, kFieldsOption));
+}
+
+}  // namespace shale

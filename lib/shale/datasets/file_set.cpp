@@ -1,0 +1,389 @@
+#include "shale/datasets/file_set.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include "shale/base/natural_order.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/manifest/naming.hpp"
+
+namespace shale {
+namespace {
+
+namespace fs = std::filesystem;
+
+// ---- lists
+
+// What a listed name stands for.
+std::string path_of_name(const std::string& list, const std::string& name, std::size_t number) {
+  const std::string beside = (fs::path(list).parent_path() / name).string();
+  const std::optional<struct stat> there = facts_behind(beside), here = facts_behind(name);
+  if (!there && !here) {
+    throw Error(Code::not_found, "file {} of the list, '{}', does not exist", number,
+                printable(name))
+        .at(list)
+        .hint("names are relative to the folder of the list, or else to the current directory");
+  }
+  const bool is_one =
+      !there || !here || (there->st_dev == here->st_dev && there->st_ino == here->st_ino);
+  if (!is_one) {
+    throw Error(Code::usage,
+                "file {} of the list, '{}', is one file in the folder of the list and another in "
+                "the current directory",
+                number, printable(name))
+        .at(list)
+        .hint("run the command in the folder of the list, or list absolute paths");
+  }
+  return there ? beside : name;
+}
+
+std::optional<std::vector<SetMember>> files_of_list(const std::string& path) {
+  const InputFile list(path);
+  for (const Format* format : all_formats()) {
+    if (format->list_files == nullptr) continue;
+    std::optional<std::vector<std::string>> names = format->list_files(list);
+    if (!names) continue;
+    std::vector<SetMember> files;
+    for (std::string& name : *names) {
+      std::string found = path_of_name(path, name, files.size() + 1);
+      files.push_back({std::move(name), std::move(found)});
+    }
+    return files;
+  }
+  return std::nullopt;
+}
+
+// ---- folders
+
+bool ends_with_any(std::string_view name, std::span<const std::string_view> suffixes) {
+  return std::ranges::any_of(suffixes, [&](auto suffix) { return name.ends_with(suffix); });
+}
+
+// What shale or liblmdb writes beside a file.
+bool is_about_a_file(std::string_view name) {
+  return ends_with_any(name, kListSuffixes) || name == "lock.mdb" || name.ends_with("-lock") ||
+         name.ends_with("." + std::string(kManifestName));
+}
+
+// "flowers-train.tfrecord-00000-of-00003", ".tfrecords": names that say it.
+bool has_suffix_of(const Format& format, std::string_view name) {
+  const auto is_in_name = [&](std::string_view suffix) {
+    return name.ends_with(suffix) || name.find(std::string(suffix) + "-") != std::string_view::npos;
+  };
+  return std::ranges::any_of(format.suffixes, is_in_name) ||
+         std::ranges::any_of(format.more_suffixes, is_in_name);
+}
+
+enum class Entry { file_of_set, text, other };
+struct LookedAt {
+  Entry what = Entry::other;
+  const Format* format = nullptr;
+};
+
+// A name is believed here: the file is looked at when it is opened.
+LookedAt look_at_entry(const std::string& path, std::string_view name) {
+  for (const Format* format : all_formats()) {
+    if (format->survey != nullptr && has_suffix_of(*format, name))
+      return {Entry::file_of_set, format};
+  }
+  const InputFile file(path);
+  if (const Format* format = detect_file(file); format != nullptr && format->survey != nullptr)
+    return {Entry::file_of_set, format};
+  constexpr std::uint64_t kTextBytes = 4096;
+  std::string head(std::min(kTextBytes, file.size()), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(head)));
+  // The last character may be cut.
+  for (int cut = 0; cut < 4 && !head.empty() && !is_utf8(head); ++cut) head.pop_back();
+  const bool is_text = is_utf8(head) && head.find('\0') == std::string::npos;
+  return {is_text ? Entry::text : Entry::other, nullptr};
+}
+
+// A name without its numbers: what the files of one set have in common.
+std::string stem_of(std::string_view name) {
+  std::string stem;
+  for (const char c : name) {
+    if (c >= '0' && c <= '9') {
+      if (!stem.ends_with('*')) stem += '*';
+    } else {
+      stem += c;
+    }
+  }
+  return stem;
+}
+
+// The split that a name has as a word of its own; empty: none.
+std::string_view split_in(std::string_view name) {
+  const auto is_letter = [&](std::size_t i) {
+    return i < name.size() && std::isalpha(static_cast<unsigned char>(name[i])) != 0;
+  };
+  for (const std::string_view split : kSplitNames) {
+    const std::size_t at = name.find(split);
+    if (at != std::string_view::npos && !(at > 0 && is_letter(at - 1)) &&
+        !is_letter(at + split.size()))
+      return split;
+  }
+  return {};
+}
+
+// Files that are hardly parts of one table: splits, or arrays of several names.
+void refuse_several_sets(const std::string& folder, const std::vector<SetMember>& files,
+                         const Format& format) {
+  std::map<std::string, std::size_t> stems;
+  for (const SetMember& file : files) ++stems[stem_of(file.name)];
+  const bool are_splits =
+      std::ranges::any_of(stems, [](const auto& stem) { return !split_in(stem.first).empty(); });
+  if (stems.size() == 1 || !(are_splits || format.tensors != nullptr)) return;
+  constexpr std::size_t kShown = 5;
+  std::string shown;
+  std::size_t count = 0;
+  for (const auto& [stem, number] : stems) {
+    if (++count > kShown) break;
+    shown += fmt::format("{}{} ({})", shown.empty() ? "" : ", ", printable(stem), number);
+  }
+  throw Error(Code::unsupported,
+              "each of its files is {}, but they seem to be of several sets: {}{}", format.a_file,
+              shown, stems.size() > kShown ? " ..." : "")
+      .at(folder)
+      .hint(fmt::format("name the files of one set, as in 'shale info \"{}\"'",
+                        printable(join_path(folder, stems.begin()->first))));
+}
+
+// The file that an entry stands for, and what it is. One that cannot be looked at is another kind
+// of input's to name.
+std::pair<std::optional<std::string>, LookedAt> look_at_entry_of(const std::string& folder,
+                                                                 const std::string& name) try {
+  std::optional<std::string> file = file_of_path(join_path(folder, name));
+  const LookedAt entry = file ? look_at_entry(*file, name) : LookedAt{};
+  return {std::move(file), entry};
+} catch (const Error& error) {
+  if (error.code() != Code::io) throw;
+  return {};
+}
+
+struct FilesOfFolder {
+  std::vector<SetMember> files;  // in natural order
+  const Format* format = nullptr;
+};
+
+// Empty: something there is no file of a set, or not of the same kind as the others.
+FilesOfFolder list_files_of(const std::string& folder) {
+  FilesOfFolder all;
+  bool is_set = true;
+  visit_names(folder, [&](const std::string& name) {
+    if (name.starts_with('.') || is_about_a_file(name)) return true;
+    if (shard_of_file(name)) return is_set = false;  // of shale's, without its manifest
+    const auto [file, entry] = look_at_entry_of(folder, name);
+    if (entry.what == Entry::text) return true;
+    is_set = entry.what == Entry::file_of_set && (!all.format || all.format == entry.format);
+    all.format = entry.format;
+    if (is_set) all.files.push_back({name, *file});
+    return is_set;
+  });
+  if (!is_set) return {};
+  std::ranges::sort(all.files, is_naturally_less, &SetMember::name);
+  return all;
+}
+
+std::optional<std::vector<SetMember>> files_of_folder(const std::string& folder) {
+  FilesOfFolder all = list_files_of(folder);
+  if (all.files.empty()) return std::nullopt;
+  refuse_several_sets(folder, all.files, *all.format);
+  return std::move(all.files);
+}
+
+// One that may hold files of other tools.
+bool is_plain_folder(const std::string& path) {
+  const std::optional<struct stat> facts = facts_behind(path);
+  return facts && S_ISDIR(facts->st_mode) && !file_of_path(path) &&
+         !facts_behind(join_path(path, kManifestName)) &&
+         !facts_behind(join_path(path, kWorkFolder));
+}
+
+// ---- patterns
+
+bool has_wildcards(std::string_view text) {
+  return text.find_first_of("*?[") != std::string_view::npos;
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty()
+             ? std::optional(number)
+             : std::nullopt;
+}
+
+constexpr std::uint64_t kMostFiles = 10'000'000;
+
+Error too_many_files() {
+  return Error(Code::limit, "the braces of the pattern stand for more than {} files", kMostFiles);
+}
+
+// What stands between two braces: "a,b", or "00..07" with its zeros; empty: it is none of these.
+std::vector<std::string> alternatives(std::string_view inside) {
+  std::vector<std::string> all;
+  if (const std::size_t dots = inside.find(".."); dots != std::string_view::npos) {
+    const auto first = number_of(inside.substr(0, dots)), last = number_of(inside.substr(dots + 2));
+    if (!first || !last || *last < *first) return {};
+    if (*last - *first >= kMostFiles) throw too_many_files();
+    for (std::uint64_t number = *first; number <= *last; ++number)
+      all.push_back(fmt::format("{:0{}}", number, dots));
+    return all;
+  }
+  if (inside.find(',') == std::string_view::npos) return {};
+  for (std::size_t begin = 0; begin <= inside.size();) {
+    const std::size_t comma = std::min(inside.find(',', begin), inside.size());
+    all.emplace_back(inside.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return all;
+}
+
+// The names that the braces of a pattern stand for, as the shell orders them.
+void expand_braces(const std::string& pattern, std::size_t from, std::vector<std::string>& names) {
+  const std::size_t open = pattern.find('{', from), close = pattern.find('}', open);
+  if (close == std::string::npos) {
+    names.push_back(pattern);
+    if (names.size() > kMostFiles) throw too_many_files();
+    return;
+  }
+  const std::string_view text = pattern;
+  const std::vector<std::string> all = alternatives(text.substr(open + 1, close - open - 1));
+  if (all.empty()) return expand_braces(pattern, open + 1, names);
+  for (const std::string& one : all) {
+    const std::string done = std::string(text.substr(0, open)) + one;
+    expand_braces(done + std::string(text.substr(close + 1)), done.size(), names);
+  }
+}
+
+void match_wildcards(const std::string& pattern, std::vector<SetMember>& files) {
+  struct Matches : glob_t {
+    Matches() : glob_t() {}
+    ~Matches() { ::globfree(this); }
+    Matches(const Matches&) = delete;
+    Matches& operator=(const Matches&) = delete;
+  } found;
+  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) != 0) return;
+  const std::size_t begin = files.size();
+  for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+    const std::string path = found.gl_pathv[i];
+    const std::optional<std::string> file = file_of_path(path);
+    if (file && !is_about_a_file(fs::path(path).filename().string()))
+      files.push_back({path, *file});
+  }
+  std::ranges::sort(files.begin() + static_cast<std::ptrdiff_t>(begin), files.end(),
+                    is_naturally_less, &SetMember::name);
+}
+
+std::optional<std::vector<SetMember>> files_of_pattern(const std::string& pattern) {
+  const bool has_braces = pattern.find('{') != std::string::npos;
+  if (!has_braces && !has_wildcards(pattern)) return std::nullopt;
+  std::vector<std::string> names;
+  expand_braces(pattern, 0, names);
+  std::vector<SetMember> files;
+  for (const std::string& name : names) {
+    if (has_wildcards(name) && !stands(name)) {
+      match_wildcards(name, files);
+      continue;
+    }
+    std::optional<std::string> file = file_of_path(name);
+    if (!file && names.size() == 1) return std::nullopt;  // braces that are part of a name
+    if (!file) {
+      throw Error(Code::not_found, "is named by the pattern '{}', but does not exist",
+                  printable(pattern))
+          .at(name);
+    }
+    files.push_back({name, *std::move(file)});
+  }
+  if (files.empty()) return std::nullopt;
+  return files;
+}
+
+}  // namespace
+
+std::optional<std::vector<SetMember>> files_of_set(const std::string& path) {
+  const std::optional<struct stat> facts = facts_behind(path);
+  if (!facts) return files_of_pattern(path);
+  if (S_ISREG(facts->st_mode)) return files_of_list(path);
+  return is_plain_folder(path) ? files_of_folder(path) : std::nullopt;
+}
+
+std::vector<SetOfSplit> files_of_splits(const std::string& folder) {
+  if (!is_plain_folder(folder)) return {};
+  const FilesOfFolder all = list_files_of(folder);
+  std::vector<SetOfSplit> splits;
+  for (const SetMember& file : all.files) {
+    const std::string_view split = split_in(file.name);
+    if (split.empty()) return {};
+    const auto found = std::ranges::find(splits, split, &SetOfSplit::split);
+    SetOfSplit& one =
+        found == splits.end() ? splits.emplace_back(SetOfSplit{std::string(split), {}}) : *found;
+    // Arrays of several names are hardly parts of one.
+    if (all.format->tensors != nullptr && !one.files.empty() &&
+        stem_of(one.files.front().name) != stem_of(file.name))
+      return {};
+    one.files.push_back(file);
+  }
+  if (splits.size() < 2) return {};
+  std::ranges::sort(splits, [](const SetOfSplit& one, const SetOfSplit& other) {
+    return std::pair(one.split != "train", one.split) <
+           std::pair(other.split != "train", other.split);
+  });
+  return splits;
+}
+
+std::optional<std::vector<SetMember>> files_of_words(const std::vector<std::string>& words) {
+  std::vector<SetMember> files;
+  for (const std::string& word : words) {
+    std::optional<std::string> file = file_of_path(word);
+    if (!file) return std::nullopt;
+    const Format* const format = detect_file(InputFile(*file));
+    if (format == nullptr || format->survey == nullptr) return std::nullopt;
+    files.push_back({word, *std::move(file)});
+  }
+  return files;
+}
+
+std::string note_on_words(const std::vector<std::string>& words) {
+  if (!std::ranges::is_sorted(words)) return {};
+  const auto late = std::ranges::adjacent_find(words, [](const auto& one, const auto& next) {
+    return is_naturally_less(next, one) && stem_of(one) == stem_of(next);
+  });
+  if (late == words.end()) return {};
+  const std::string& word = *std::next(late);
+  const auto before = std::ranges::find_if(words, [&](const auto& one) {
+    return is_naturally_less(word, one) && stem_of(one) == stem_of(word);
+  });
+  return fmt::format(
+      "{} comes before {}, in the order of the words; in that of their numbers, name the folder of "
+      "the files, or their pattern in quotes",
+      printable(*before), printable(word));
+}
+
+std::vector<std::string> words_with_sets(const std::vector<std::string>& words) {
+  const std::optional<struct stat> facts =
+      words.size() == 1 ? facts_behind(words.front()) : std::nullopt;
+  const bool may_be_set = words.size() == 1 && !(facts && S_ISREG(facts->st_mode));
+  const auto files = may_be_set ? files_of_set(words.front()) : std::nullopt;
+  if (!files) return words;
+  std::vector<std::string> paths;
+  for (const SetMember& file : *files) paths.push_back(file.path);
+  return paths;
+}
+
+}  // namespace shale

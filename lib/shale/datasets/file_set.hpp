@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/base/error.hpp"
+
+// Several files of another tool that are one dataset: the samples of one file after those of the
+// other (docs/foreign.md). They are named by
+// - a text file that lists them: in its order, a file named twice twice;
+// - a folder that holds them: in natural order (part-2 before part-10);
+// - a pattern, "train-*.tfrecord" or "{train,val}-{00..07}.h5": brace by brace, else naturally.
+
+namespace shale {
+
+struct SetMember {
+  std::string name;  ///< as the list has it, or within the folder
+  std::string path;
+};
+
+/// The files that a path stands for, in their order; nullopt: it is none of
+/// these. What lies beside the files in a folder (hidden files, text, what shale writes about a
+/// file) does not count; a folder with anything else in it is none. Names of a list are looked for
+/// in its folder and in the current directory. Errors: Code::not_found for a listed name that is in
+/// neither, and for one that a pattern spells out; Code::usage for one that is a different file in
+/// each; Code::unsupported for a folder of several sets; same as Format::list_files.
+[[nodiscard]] std::optional<std::vector<SetMember>> files_of_set(const std::string& path);
+
+/// The files of one split.
+struct SetOfSplit {
+  std::string split;  ///< "train"
+  std::vector<SetMember> files;
+};
+
+/// The files of a folder that are a set per split, as their names say ("train-00000-of-00010",
+/// "val.h5"): train first, the others by their names. Empty: it is another folder. Errors: same as
+/// files_of_set.
+[[nodiscard]] std::vector<SetOfSplit> files_of_splits(const std::string& folder);
+
+/// Several paths as one set, in the order of the words; nullopt: not all are files of other tools
+/// that are read in place.
+[[nodiscard]] std::optional<std::vector<SetMember>> files_of_words(
+    const std::vector<std::string>& words);
+
+/// What the user is told of words in the order of their characters, as a shell puts the names that
+/// a pattern stands for, where that is not the order of the numbers in them; else empty.
+[[nodiscard]] std::string note_on_words(const std::vector<std::string>& words);
+
+/// The words as they are; for a single one that is a folder or pattern of a set, the paths of its
+/// files.
+[[nodiscard]] std::vector<std::string> words_with_sets(const std::vector<std::string>& words);
+
+}  // namespace shale

@@ -1,0 +1,286 @@
+#include "shale/datasets/joined_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/data/field_type.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kLabel = "label";
+
+std::string full_path(const std::string& folder, const std::string& name) {
+  return std::filesystem::absolute(join_path(folder, name)).string();
+}
+
+// Bytes are text where all that a file has are: another may have some that are not.
+void make_bytes_if_either_is(Field& one, Field& other) {
+  const auto is_run = [](const Field& field) {
+    return field.kind == Kind::bytes || field.kind == Kind::text;
+  };
+  if (is_run(one) && is_run(other) && one.kind != other.kind) one.kind = other.kind = Kind::bytes;
+  if (one.kind == Kind::list && other.kind == Kind::list && one.elements != other.elements)
+    one.elements = other.elements = Kind::bytes;
+  if (one.is_json != other.is_json) one.is_json = other.is_json = false;
+}
+
+// What both fields are, if a value of either is one of it: a side that differs is free.
+std::optional<Field> common_field(Field one, Field other) {
+  make_bytes_if_either_is(one, other);
+  Field both = one;
+  both.is_optional = one.is_optional || other.is_optional;
+  if (one.kind == Kind::tensor && one.shape.size() == other.shape.size()) {
+    for (std::size_t axis = 0; axis < both.shape.size(); ++axis) {
+      if (one.shape[axis] != other.shape[axis]) both.shape[axis] = kFreeSide;
+    }
+  }
+  Field same = other;
+  same.is_optional = both.is_optional;
+  same.shape = both.shape;
+  const bool is_of_one_rank = one.shape.size() == other.shape.size();
+  return is_of_one_rank && same == both ? std::optional(std::move(both)) : std::nullopt;
+}
+
+// The fields of both, in the order in which they come first.
+Schema common_schema(const Schema& ours, const Schema& theirs, const SetMember& member,
+                     const std::string& first_name) {
+  Schema all = ours;
+  for (Field& field : all.fields) {
+    const std::optional<std::size_t> there = theirs.find(field.name);
+    if (!there) {
+      field.is_optional = true;
+      continue;
+    }
+    std::optional<Field> both = common_field(field, theirs.fields[*there]);
+    if (!both) {
+      throw Error(Code::unsupported, "has {}, but the files before it, such as '{}', have {}",
+                  field_text(theirs.fields[*there]), printable(first_name), field_text(field))
+          .at(member.path);
+    }
+    field = *std::move(both);
+  }
+  for (const Field& field : theirs.fields) {
+    if (ours.find(field.name)) continue;
+    all.fields.push_back(field);
+    all.fields.back().is_optional = true;
+  }
+  return all;
+}
+
+// Where rows are found without an index all have the fields of the first.
+void refuse_other_fields(const Schema& schema, const Schema& theirs, const SetMember& member,
+                         const std::string& first_name) {
+  const auto text_at = [](const std::vector<Field>& fields, std::size_t i) {
+    return i < fields.size() ? field_text(fields[i]) : "no more fields";
+  };
+  const bool has_none = std::ranges::none_of(
+      theirs.fields, [&](const Field& field) { return schema.find(field.name).has_value(); });
+  for (std::size_t i = 0; i < std::max(schema.fields.size(), theirs.fields.size()); ++i) {
+    if (i < schema.fields.size() && i < theirs.fields.size() &&
+        schema.fields[i] == theirs.fields[i])
+      continue;
+    throw Error(Code::unsupported, "has {}, but '{}', the first file of the set, has {}",
+                text_at(theirs.fields, i), printable(first_name), text_at(schema.fields, i))
+        .at(member.path)
+        .hint(has_none
+                  ? fmt::format("to join files row by row, name them: {}={} {}={}",
+                                schema.fields[0].name, printable(first_name), theirs.fields[0].name,
+                                printable(member.name))
+                  : "the files of a set must have the same datasets, types and shapes; convert "
+                    "others on their own");
+  }
+}
+
+}  // namespace
+
+JoinedFiles::JoinedFiles(std::string place, const std::vector<std::string>& fields)
+    : place_(std::move(place)),
+      takes_labels_(fields.empty() || std::ranges::find(fields, kLabel) != fields.end()) {}
+
+bool JoinedFiles::has_fitting_rows(const OpenedDataset& file) {
+  return file.manifest.layout.rows.has_strides() || file.manifest.layout.rows.has_index();
+}
+
+void JoinedFiles::refuse_other_kind(const SetMember& member, const Manifest& manifest) const {
+  const ShardLayout &ours = manifest_.layout, &theirs = manifest.layout;
+  std::string found, expected;
+  const auto compare = [&](std::string_view one, std::string_view other) {
+    if (one == other || !found.empty()) return;
+    expected = one;
+    found = other;
+  };
+  compare(manifest_.format, manifest.format);
+  compare(name_of(ours.dialect), name_of(theirs.dialect));
+  if (ours.dialect == Dialect::keys) compare(ours.keys, theirs.keys);
+  compare(ours.database, theirs.database);
+  compare(ours.has_keys ? "with keys" : "without keys",
+          theirs.has_keys ? "with keys" : "without keys");
+  compare(ours.rows.has_index() ? "samples that differ in size" : "rows of one size",
+          theirs.rows.has_index() ? "samples that differ in size" : "rows of one size");
+  if (found.empty()) return;
+  throw Error(Code::unsupported, "is of another kind than '{}', the first file of the set",
+              printable(first_name_))
+      .at(member.path)
+      .because(fmt::format("found {}, expected {}", found, expected))
+      .hint("convert the files of each kind on their own");
+}
+
+std::size_t JoinedFiles::number_of(const Manifest& manifest) {
+  const IndexedAs kind{manifest.schema, manifest.layout.has_checksums};
+  const auto known = std::ranges::find(kinds_, kind);
+  const auto number = static_cast<std::size_t>(known - kinds_.begin());
+  if (known == kinds_.end()) kinds_.push_back(kind);
+  return number;
+}
+
+bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
+  const Manifest& manifest = file.manifest;
+  // Writers of shards leave some without a record, which says nothing of the fields.
+  if (manifest.digest.samples == 0 && manifest.layout.rows.has_index()) {
+    notes_.push_back(printable(member.name) + " has no samples");
+    return false;
+  }
+  const Manifest& first = shards_.empty() ? manifest : manifest_;
+  const bool is_fixed = !first.layout.rows.has_index();
+  if (is_fixed && manifest.digest.samples == 0)
+    throw Error(Code::unsupported, "has no samples, but is in the set {}", printable(place_))
+        .at(member.path);
+  if (shards_.empty()) {
+    manifest_ = manifest;
+    manifest_.digest = {};
+    manifest_.payload_bytes = 0;
+    manifest_.classes.clear();
+    first_name_ = member.name;
+  } else {
+    refuse_other_kind(member, manifest);
+    if (is_fixed)
+      refuse_other_fields(manifest_.schema, manifest.schema, member, first_name_);
+    else
+      manifest_.schema = common_schema(manifest_.schema, manifest.schema, member, first_name_);
+    manifest_.left_out.add(manifest.left_out);
+  }
+  manifest_.layout.has_checksums = manifest_.layout.has_checksums && manifest.layout.has_checksums;
+  if (manifest.layout.known_as != manifest_.layout.known_as) manifest_.layout.known_as.clear();
+  take_classes(member, manifest);
+  manifest_.payload_bytes += manifest.payload_bytes;
+  fingerprints_ += manifest.source.fingerprint.hex() + "\n";
+  shards_.push_back(shard_of(member, file));
+  kind_of_.push_back(number_of(manifest));
+  states_.push_back(manifest.source.file.value_or(FileFingerprint{}));
+  kept_.push_back(file.temporary_index);
+  take_notes(member, file);
+  return true;
+}
+
+// A label means the same in all files: the names of one go on where those of another end.
+void JoinedFiles::take_classes(const SetMember& member, const Manifest& manifest) {
+  if (!takes_labels_ || !manifest.schema.find(kLabel)) return;
+  const std::vector<std::string>& theirs = manifest.classes;
+  if (theirs.empty()) {
+    if (without_classes_.empty()) without_classes_ = member.name;
+    return;
+  }
+  if (named_by_.empty()) named_by_ = member.name;
+  for (std::size_t label = 0; label < std::min(theirs.size(), classes_.size()); ++label) {
+    if (theirs[label] == classes_[label]) continue;
+    throw Error(Code::unsupported, "its label {} is the class '{}', but '{}' in {}", label,
+                printable(theirs[label]), printable(classes_[label]), printable(named_by_))
+        .at(member.path)
+        .hint(
+            "the files of a set must number their classes alike; convert this file on its own, or "
+            "all of them without 'label', by naming the other fields with --fields");
+  }
+  if (theirs.size() > classes_.size()) {
+    classes_ = theirs;
+    named_by_ = member.name;
+  }
+}
+
+ManifestShard JoinedFiles::shard_of(const SetMember& member, const OpenedDataset& file) const {
+  ManifestShard shard = file.shards[0];
+  shard.name = printable(member.name);
+  for (ManifestFile& one : shard.files) one.name = full_path(file.paths.shards, one.name);
+  for (ManifestFile* list : {&shard.index, &shard.elements, &shard.blocks}) {
+    if (!list->name.empty()) list->name = full_path(file.paths.lists, list->name);
+  }
+  return shard;
+}
+
+void JoinedFiles::take_notes(const SetMember& member, const OpenedDataset& file) {
+  for (const std::string& note : file.notes) {
+    std::string of_file = fmt::format("{}: {}", printable(member.name), note);
+    if (notes_.size() < kMostNotes && std::ranges::find(notes_, of_file) == notes_.end())
+      notes_.push_back(std::move(of_file));
+  }
+}
+
+std::vector<std::size_t> JoinedFiles::misfits() const {
+  std::vector<std::size_t> numbers;
+  if (!manifest_.layout.rows.has_index()) return numbers;
+  for (std::size_t number = 0; number < shards_.size(); ++number) {
+    if (kinds_[kind_of_[number]] != indexed_as()) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+void JoinedFiles::replace(std::size_t number, const SetMember& member, const OpenedDataset& file) {
+  shards_[number] = shard_of(member, file);
+  kind_of_[number] = number_of(file.manifest);
+  kept_[number] = file.temporary_index;
+}
+
+OpenedDataset JoinedFiles::finish() && {
+  OpenedDataset set;
+  manifest_.layout.field_part.resize(manifest_.schema.fields.size(), 0);
+  manifest_.layout.has_elements =
+      manifest_.schema.has_lists() && std::ranges::none_of(shards_, [](const ManifestShard& shard) {
+        return shard.elements.name.empty();
+      });
+  // Not all files were read: then none of them counts as proved.
+  for (ManifestShard& shard : shards_) {
+    if (!manifest_.layout.has_checksums) {
+      shard.blocks = {};
+      shard.digest = {.samples = shard.digest.samples, .content = {}, .ordered = {}, .keys = {}};
+      for (ManifestFile& file : shard.files) file.hash = {};
+    }
+    manifest_.digest.append(shard.digest);
+  }
+  manifest_.shard_count = shards_.size();
+  manifest_.source = {
+      .kind = std::string(kFileListKind),
+      .samples = manifest_.digest.samples,
+      .bytes = manifest_.payload_bytes,
+      .fingerprint = xxh3_128(as_bytes(fmt::format("{}\n{}", kFileListKind, fingerprints_)))};
+  if (!classes_.empty() && !without_classes_.empty()) {
+    notes_.insert(
+        notes_.begin(),
+        fmt::format("{} names {}, but {} has labels without names: the set has no class "
+                    "names",
+                    printable(named_by_), format_counted(classes_.size(), "class", "classes"),
+                    printable(without_classes_)));
+    classes_.clear();
+  }
+  manifest_.classes = std::move(classes_);
+  set.paths.manifest = place_;
+  set.manifest = manifest_;
+  set.notes = std::move(notes_);
+  set.file_states = std::move(states_);
+  std::erase(kept_, nullptr);
+  if (!kept_.empty())
+    set.temporary_index =
+        std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(kept_));
+  set.shards = ShardList(std::move(manifest_), std::move(shards_));
+  return set;
+}
+
+}  // namespace shale

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/datasets/file_set.hpp"
+#include "shale/datasets/opened_dataset.hpp"
+
+namespace shale {
+
+/// The files of a set as one dataset, a shard each. They may differ in what a field can say of
+/// several: a side of a tensor becomes free, a field that some lack optional. Then the indexes of
+/// some do not fit the schema of all: those files are opened again, by that schema.
+class JoinedFiles {
+ public:
+  /// `place`: the list, folder or pattern, for messages; `fields`: those that are wanted, empty:
+  /// all.
+  JoinedFiles(std::string place, const std::vector<std::string>& fields);
+
+  /// True if rows of this file can lie in a set: fixed rows are found there without an index, or
+  /// each sample is found by one.
+  [[nodiscard]] static bool has_fitting_rows(const OpenedDataset& file);
+
+  /// False for one without samples, which stays out of the set: a note says so.
+  /// Errors: Code::unsupported, by file and field, for one that goes with none of those before it;
+  /// for one without samples where rows are fixed; for one whose labels stand for other classes.
+  [[nodiscard]] bool add(const SetMember& member, const OpenedDataset& file);
+
+  /// The files whose index has other columns than the one of all.
+  [[nodiscard]] std::vector<std::size_t> misfits() const;
+  /// What they are to be indexed as.
+  [[nodiscard]] IndexedAs indexed_as() const {
+    return {manifest_.schema, manifest_.layout.has_checksums};
+  }
+  /// A misfit, opened so.
+  void replace(std::size_t number, const SetMember& member, const OpenedDataset& file);
+
+  /// Of one file at least.
+  [[nodiscard]] OpenedDataset finish() &&;
+
+ private:
+  static constexpr std::size_t kMostNotes = 20;
+
+  void refuse_other_kind(const SetMember& member, const Manifest& manifest) const;
+  [[nodiscard]] ManifestShard shard_of(const SetMember& member, const OpenedDataset& file) const;
+  void take_classes(const SetMember& member, const Manifest& manifest);
+  void take_notes(const SetMember& member, const OpenedDataset& file);
+  std::size_t number_of(const Manifest& manifest);
+
+  std::string place_, first_name_, fingerprints_;
+  bool takes_labels_ = true;
+  std::vector<std::string> classes_;        // the longest list of a file's
+  std::string named_by_, without_classes_;  // the file that it is of; one that has labels only
+  Manifest manifest_;
+  std::vector<IndexedAs> kinds_;      // of the files' indexes, each once
+  std::vector<std::size_t> kind_of_;  // of each file, among those
+  std::vector<ManifestShard> shards_;
+  std::vector<FileFingerprint> states_;
+  std::vector<std::string> notes_;
+  std::vector<std::shared_ptr<const void>> kept_;  // a temporary index of each file
+};
+
+}  // namespace shale

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shale/data/manifest.hpp"
+#include "shale/datasets/file_set.hpp"
+#include "shale/manifest/manifest_file.hpp"
+#include "shale/manifest/naming.hpp"
+
+namespace shale {
+
+/// A dataset that is to be read: a directory that shale wrote, a file of another tool, or a set of
+/// such files (file_set.hpp).
+struct DatasetRequest {
+  std::string path;
+  std::vector<SetMember> files = {};  ///< not empty: these as one set, instead of `path`
+  std::string index_folder = {};      ///< where the index of a file is looked for; empty: beside it
+  Parsing parsing = {};  ///< of a file: nothing: as its index says, else as shale wrote it, else
+                         ///< as it is recognized
+  bool with_checksums = false;  ///< of a file: crc32c and digests are wanted
+  std::string generator = {};
+  std::uint64_t memory_bytes = 256 << 20;
+  bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
+  std::vector<std::string> fields = {};  ///< that are wanted; what is wrong with others is ignored
+  /// All is to be read: the checksums of a file's own container are proved where its index has
+  /// none.
+  bool proves_container = false;
+  /// Samples that the index proves to be damaged are left out by whoever reads them: of a file with
+  /// checksums in its index it does not matter that it has changed, unless it is shorter or longer.
+  bool takes_damaged = false;
+};
+
+/// What decides which columns the index of a file of another tool has.
+struct IndexedAs {
+  Schema schema;
+  bool has_checksums = false;
+  friend bool operator==(const IndexedAs&, const IndexedAs&) = default;
+};
+
+/// A dataset whose manifest has been read. Of a file without an index, one is made in files without
+/// names in the temporary folder, which are gone with the last copy of this, or with the process,
+/// whatever ends it; so is what a file was unpacked into. The index
+/// of a file of at most a quarter of the memory stays in memory if there is no such folder.
+struct OpenedDataset {
+  DatasetPaths paths;
+  Manifest manifest;
+  ShardList shards;
+  std::vector<std::string> notes;               ///< what of a file is left out
+  std::shared_ptr<const void> temporary_index;  ///< null: the index stands where it was found
+  std::vector<FileFingerprint> file_states;     ///< of the files of a set, a shard each
+  /// Of files in which keys begin again, a shard each: what goes before keys that are written.
+  std::vector<std::string> key_prefixes = {};
+};
+
+}  // namespace shale

@@ -1,0 +1,146 @@
+#include "shale/sources/joined_words.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "shale/archives/archive_tree.hpp"
+#include "shale/archives/stream_path.hpp"
+#include "shale/arrays/array_columns.hpp"
+#include "shale/arrays/array_file.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/file_set.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/shards/place.hpp"
+
+namespace shale {
+namespace {
+
+using What = JoinedGroup::What;
+
+// One word, and the files that it stands for if those are arrays.
+struct NamedInput {
+  std::string name = {}, path = {};
+  std::optional<What> what = {};  // nullopt: there is nothing
+  std::vector<std::string> arrays = {};
+};
+
+bool is_array_at(const std::string& path) {
+  const std::optional<struct stat> facts = facts_behind(path);
+  return facts && S_ISREG(facts->st_mode) && is_array_file(InputFile(path));
+}
+
+bool is_archive_at(const std::string& path) {
+  return archive_of_path(path) || stream_of_path(path) || path.ends_with(".zip");
+}
+
+NamedInput look_at_word(const std::string& word) {
+  NamedInput input{.path = path_in_word(word)};
+  if (input.path.size() == word.size()) return input;
+  input.name = word.substr(0, word.size() - input.path.size() - 1);
+  if (is_archive_at(input.path)) return input;
+  if (is_array_at(input.path)) {
+    input.what = What::arrays;
+    return input;
+  }
+  const bool is_there = facts_behind(input.path).has_value();
+  const Place place = is_there ? look_at(input.path) : Place::absent;
+  if (place == Place::dataset || (is_there && file_of_path(input.path))) {
+    input.what = What::other;
+    return input;
+  }
+  if (const auto files = files_of_set(input.path)) {
+    input.what = is_array_at(files->front().path) ? What::arrays : What::other;
+    for (const SetMember& file : *files) input.arrays.push_back(file.path);
+    if (input.what == What::other) input.arrays.clear();
+  } else if (place == Place::empty_folder || place == Place::other_folder) {
+    input.what = What::folders;
+  } else if (is_there) {
+    input.what = What::other;
+  }
+  return input;
+}
+
+void refuse_odd(const std::vector<NamedInput>& inputs) {
+  std::set<std::string_view> names;
+  for (const NamedInput& input : inputs) {
+    if (is_archive_at(input.path)) {
+      throw Error(Code::unsupported, "is an archive, which cannot be joined with other inputs")
+          .at(input.path)
+          .hint("convert it first, and name the result");
+    }
+    if (!input.what) throw absent(input.path);
+    if (!names.insert(input.name).second && input.what != What::arrays) {
+      throw Error(Code::usage, "the name '{}' is given to two inputs", printable(input.name))
+          .at(input.path)
+          .hint("give each input a name of its own");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& words) {
+  if (words.size() < 2) return {};
+  std::vector<NamedInput> inputs;
+  inputs.reserve(words.size());
+  for (const std::string& word : words) {
+    // Most words have no name: nothing is looked at for them.
+    if (path_in_word(word).size() == word.size()) return {};
+  }
+  for (const std::string& word : words) inputs.push_back(look_at_word(word));
+  const auto are_all = [&](What what) {
+    return std::ranges::all_of(
+        inputs, [&](const NamedInput& one) { return !one.what || one.what == what; });
+  };
+  const bool has_sets =
+      std::ranges::any_of(inputs, [](const NamedInput& one) { return !one.arrays.empty(); });
+  if (are_all(What::folders) || (are_all(What::arrays) && !has_sets)) return {};
+  refuse_odd(inputs);
+  std::vector<JoinedGroup> groups;
+  for (NamedInput& input : inputs) {
+    const auto same = std::ranges::find(groups, *input.what, &JoinedGroup::what);
+    const bool is_new = same == groups.end() || *input.what == What::other;
+    JoinedGroup& group = is_new ? groups.emplace_back(JoinedGroup{.what = *input.what,
+                                                                  .name = input.name,
+                                                                  .path = input.path,
+                                                                  .words = {},
+                                                                  .names = {}})
+                                : *same;
+    if (input.arrays.empty()) input.arrays.push_back(input.path);
+    for (const std::string& path : input.arrays) group.words.push_back(input.name + "=" + path);
+    group.names.push_back(input.name);
+  }
+  for (JoinedGroup& group : groups) {
+    // One folder, or anything else, is opened as it is.
+    if (group.what == What::arrays || group.words.size() > 1) continue;
+    group.words = {group.path};
+    group.names.clear();
+  }
+  return groups;
+}
+
+InputRequest input_of_group(const InputRequest& request, const JoinedGroup& group) {
+  InputRequest one = request;
+  one.inputs = group.words;
+  one.join = {};
+  one.order = {};
+  one.images = {};
+  one.fields = {};
+  if (group.what == What::folders) {
+    one.container = {};
+  } else {
+    one.labels = {};
+    one.classes = {};
+    one.files = {.pairs = {.policy = PairPolicy::automatic}};
+  }
+  if (group.what == What::arrays) one.container = {};
+  return one;
+}
+
+}  // namespace shale

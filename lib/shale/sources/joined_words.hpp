@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "shale/sources/input_request.hpp"
+
+namespace shale {
+
+/// Inputs with names that are opened as one: arrays, folders of files, or one of anything else.
+struct JoinedGroup {
+  enum class What { arrays, folders, other };
+  What what = What::other;
+  std::string name, path;  ///< of the first
+  std::vector<std::string> words;
+  std::vector<std::string> names;  ///< of all
+};
+
+/// The inputs that the words of a command join, as in "x=train_x.h5", "y=train_y.npy": all have
+/// names, and at least two. A path that exists is a path, whatever it looks like. Empty: the words
+/// are something else, also where all are folders of files, or all arrays. A folder or pattern of
+/// arrays (files_of_set) counts as its files. Errors: Code::not_found; Code::usage for a name that
+/// comes twice; Code::unsupported for an archive; same as files_of_set.
+[[nodiscard]] std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& words);
+
+/// What is asked of one of them, of all that is asked of the join.
+[[nodiscard]] InputRequest input_of_group(const InputRequest& request, const JoinedGroup& group);
+
+}  // namespace shale

@@ -1,0 +1,169 @@
+"""The hints of the sources that name an option or a command, as patterns: what test_hints.py compares with what it has followed."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/house"))
+import cpp_text
+
+LITERAL = r'(?:"(?:\\.|[^"\\\n])*"\s*)+'
+# Where hints stand: .hint(...), a constant or a function that is named so, and the last word of a row of what does not go together.
+CALL = r"\bhint\("
+NAMED = r"\bk\w*Hint\w*\b[^;{}]*=|\b\w*[hH]int\w*\([^;{}]*\)[^;{}]*\{"
+EXCLUSION = rf'^    \{{"[^\n]*, ({LITERAL})(?:, false)?\}},$'
+
+
+def spans(text):
+    """Yields (begin, end) of what may hold hints."""
+    code = cpp_text.code_only(text)
+    for match in re.finditer(CALL, code):
+        depth, end = 1, match.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(code[end], 0)
+            end += 1
+        yield match.end(), end
+    for match in re.finditer(NAMED, code):
+        yield match.end(), code.find(";" if match[0].endswith("=") else "\n}", match.end())
+    for match in re.finditer(EXCLUSION, text[text.find("kExclusions[]") :] if "kExclusions[]" in text else "", re.MULTILINE):
+        yield match.start(1), match.end(1)
+
+
+def hints_that_name(commands):
+    """Text of a hint -> its file: each literal that names an option, or one of these commands."""
+    names = re.compile(rf"(?<![\w-])--[a-z]|\bshale (?:{'|'.join(commands)})\b")
+    found = {}
+    for pattern in ("lib/**/*.[ch]pp", "formats/**/*.[ch]pp", "tools/*.[ch]pp"):
+        for path in sorted(ROOT.glob(pattern)):
+            text = cpp_text.without_comments(path.read_text(encoding="utf-8"))
+            for begin, end in spans(text):
+                for match in re.finditer(LITERAL, text[begin:end]):
+                    hint = cpp_text.literal_value(match[0])
+                    if names.search(hint):
+                        found.setdefault(hint, path.relative_to(ROOT).as_posix())
+    return found
+
+
+def pattern_of(hint):
+    """What the literal becomes when it is printed: anything where it has a {}."""
+    return ".*?".join(re.escape(part) for part in re.split(r"\{[^{}]*\}", hint.replace("{{", "{").replace("}}", "}").replace('\\"', '"')))
+
+
+# Why no row of FOLLOWED leads to a hint, and what tests it instead: the hints.
+NOT_FOLLOWED = {
+    "needs files with class names, which h5py writes (tests/interop/test_file_sets.py)": (
+        "the files of a set must number their classes alike; convert this file on its own, or all of them without 'label', by naming the other fields with --fields",
+    ),
+    "needs named databases or feature lists, which others write (tests/interop/test_lmdb_keys.py, test_tfrecord_dialects.py)": (
+        "name one database, or leave out --parse: several are joined by key",
+        "name one database, or leave out --parse: each value is then one field",
+        "run 'shale info {} --database {}'{}",
+        "pass --parse plain: each record is then one field of bytes, 'value'",
+    ),
+    "needs an index that was copied under another name (test_one_file.py follows it)": (
+        "move {0}.{1}, {0}{2} and {0}{3} away: it is read without them, and 'shale index' makes others",
+    ),
+    "needs a damaged source, parts, or values of several kinds (test_repair_kinds.py, test_against.py, tests/interop/test_hdf5_reader.py, test_tensor_files.py)": (
+        "pick one of them: --fields {}",
+        "choose --to record, lmdb or hdf5, or leave the field out: --fields",
+        "pass the --split and the --seed that it was converted with; if these are the same, the source has changed: pass it as it was, or a copy of the dataset",
+        "'shale merge {} OUTPUT' joins them; or name one of them: {}",
+        "run 'shale verify {}' to list what is damaged there",
+        "datasets at the root are columns of one table: 'shale convert' takes those that belong together with --fields, or one dataset per sample with --parse samples",
+        "the source is damaged: 'shale verify {}' lists what",
+    ),
+    "needs a file that another library or tool writes (tests/interop, test_archives.py, test_streams.py)": (
+        "unpack the archive where the link leads somewhere and convert the folder, or make the archive again with 'tar --dereference'",
+        ", or compress it again without --long and --ultra",
+        "decompress it on the way: '{} -dc FILE | shale convert - OUTPUT ...'",
+        "list what it holds with 'tar --list'",
+        "run 'shale convert {} OUT --to npy' (or hdf5, lmdb, record)",
+        "run 'shale convert {} OUT --to FORMAT'",
+        "what a field holds has one type and one number of axes in all groups: leave it out with --fields",
+        "'shale convert' reads a group or a dataset per sample with --parse samples; else store one dataset per field, with the samples as its first dimension",
+        "'shale convert' reads the list if the datasets are chunked or compressed; what has values of different lengths is converted file by file, with --append",
+        "choose other fields with --fields, or write .npy or .npz",
+        "the files of a set must number their classes alike; convert this file on its own, or all of them without 'label', by naming the other fields with --fields",
+        "'shale convert --fields' reads those that belong together",
+        "archives that were joined by cat end with the first for most tools: divide the file here, or join them with 'tar --concatenate'",
+        "leave it out with --fields, or choose another format",
+        "'shale convert' reads it, unpacked in a temporary folder; or rewrite it in one piece: h5repack -f NONE -l CONTI OLD.h5 NEW.h5",
+        "convert the image to one of these, or choose --layout vlen, which keeps what it is",
+        "restore the file from an intact copy; --parse plain reads the values as they are",
+        "choose one: --parse {}",
+    ),
+    "needs an input that changes, or a run that was stopped (test_resume.py, test_resume_refused.py, test_streams.py)": (
+        "send the same stream again, or pass --overwrite to start again with this one",
+        "write none behind them, append them, or pass --overwrite",
+        "restore it and run the same command again, or pass --overwrite to start again with the input as it is now",
+        "restore the file as it was (size and time of modification), or pass --overwrite to start again with the input as it is now",
+        "make it again; of an unfinished run: pass --overwrite to start again",
+        "wait until nothing writes to it, then run the same command again, or pass --overwrite to start again with the archive as it is now",
+        "pass --overwrite to discard that run and start again",
+        "finish it with that version, or pass --overwrite to discard it",
+        "run that command again to finish it, or pass --overwrite to discard it",
+    ),
+    "needs little memory, a full disk or a limit of the process (test_environment.py, test_limits.py, test_bad_output.py)": (
+        "pass a larger --memory, or compress it again without --long and --ultra",
+        "raise --memory, or divide the video",
+        "pass a larger --memory; at most 512 KiB of a row fit",
+        "raise --memory",
+        "remove files from this file system, choose another one, or write fewer files with a larger --shard-size",
+        "raise the limit (ulimit -f); where shards are written, --shard-size makes smaller files",
+        "use --io auto or --io buffered",
+        "pass integer labels with --labels, or a larger --memory",
+        "raise --memory, or name the samples of each list in files",
+        "pass a larger --memory if you trust it",
+        "pass a larger --memory: at least four times the size of a chunk",
+        "pass a smaller --memory or fewer --jobs, or raise the limit (ulimit -v, cgroup)",
+    ),
+    "needs another user, a terminal, a job array or a FIFO (test_whose.py, tests/slurm)": (
+        "pass --index-dir with a directory that can be written to",
+        "send the input there: 'curl URL | shale convert - OUT ...'",
+        "pass --part slurm/N with the number of all parts: task I then makes part I",
+        "redirect stdout to a file or a pipe, or pass --json to see what the sample contains",
+    ),
+    "needs damage that other checks find first, or a program that reads rows (test_damage.py, tests/interop/test_dataset_errors.py)": (
+        "'shale verify' names the blocks that changed",
+        "run 'shale verify' on the input to locate the damage",
+        "run 'shale verify' on the input to list all the damage",
+        "run 'shale verify' to list every damaged block, and the rows in it",
+        "run 'shale index' to rebuild the block list",
+        "run 'shale verify' to find out which of the two is damaged",
+        "run 'shale index' to rebuild the index of the shard",
+        "write it again with 'shale convert ... --overwrite', or restore it from an intact copy",
+        "'shale index' rebuilds an index from its shard",
+    ),
+    "needs values or lists of gigabytes, or of very many columns": (
+        "keep what is used in training, or pass --pairs off to leave all out",
+        "write shards: choose an output without a suffix, and pass --to",
+        "leave the sample out, or choose a format without this limit: --to hdf5",
+        "choose a format without this limit, such as --to hdf5, or leave the sample out",
+        "divide the list, and convert the lists one after the other with --append",
+    ),
+    "needs images or tables that are odd in one way more (tests/interop/test_image_depth.py, tests/unit/folders)": (
+        "pass --depth 16 for raw values of uint16, or --encode png for masks",
+        "pass --masks {} if it is a mask, or leave its files out",
+        "pass --encode png, or convert the images one by one",
+        "remove or rename one of the two, or pass --pairs off",
+        "rename the files with one of the two suffixes, or pass --pairs off",
+        "rename the files with this suffix, or pass --pairs off",
+        "partners share the part of the name before the first dot; rename the files, or pass --pairs off",
+        "write one with the rows of all, or pass --pairs off to leave them out",
+        "rename the column, or pass --pairs off to leave all out",
+        "pass --classes-from with all classes, or leave it out",
+    ),
+    "needs a request that only a program makes, or an input that the command line refuses before (tests/unit)": (
+        "pick others with --fields",
+        "choose another name: --rename",
+        "shards that 'shale convert' wrote are read by the directory they are in",
+        "make the label one of the classes', or leave the sample out with --exclude",
+        "pass --keys rows, or --keys raw for keys",
+        "leave out --rows: the list determines how many",
+        "it was written by {}; 'shale formats' lists what this one reads",
+        "convert the folder of frames with --group frames",
+        "--json lists the fields that it has",
+        "this version reads image folders, flat folders with --labels, .tar archives of both, .npy and .npz arrays, shale datasets, and LMDB, HDF5 and TFRecord files",
+    ),
+}

@@ -1,0 +1,167 @@
+"""Several files of other tools as one dataset: TFRecord shards by tfrecord's writer, LMDBs by py-lmdb, HDF5 by h5py."""
+
+import os
+import pickle
+
+import h5py
+import lmdb
+import numpy as np
+import pytest
+import shale
+from conftest import run_shale
+from tfrecord.writer import TFRecordWriter
+
+FILES = 12
+
+
+def sample_of(file, i):
+    """What differs from file to file: the length of 'w', which one record lacks; a caption in file 5; text or bytes."""
+    fields = {"id": file * 10 + i, "image": bytes([file * 20, 65 + i]), "w": [0.5, 1.5, 2.5][: 2 + file % 2]}
+    if file == 5:
+        fields["cap"] = f"caption {i}"
+    if (file, i) == (7, 1):
+        del fields["w"]
+    return fields
+
+
+@pytest.fixture(name="records")
+def records_fixture(tmp_path):
+    folder = tmp_path / "records"
+    folder.mkdir()
+    kinds = {"id": "int", "image": "byte", "w": "float", "cap": "byte"}
+    for file in range(FILES):
+        writer = TFRecordWriter(str(folder / f"part-{file}.tfrecord"))
+        for i in range(3):
+            fields = sample_of(file, i)
+            writer.write({name: (value.encode() if name == "cap" else value, kinds[name]) for name, value in fields.items()})
+        writer.close()
+    (folder / "README.md").write_text("twelve files\n")
+    return folder
+
+
+def check(sample, file, i):
+    expected = sample_of(file, i)
+    assert sample["id"] == expected["id"] and bytes(sample["image"]) == expected["image"] and sample["cap"] == expected.get("cap")
+    if "w" in expected:
+        np.testing.assert_array_equal(sample["w"], np.array(expected["w"], "f4"))
+    else:
+        assert sample["w"] is None
+
+
+def test_files_that_differ_are_one_dataset(records, tmp_path):
+    """Natural order; what files lack is optional, a length that differs free; bytes that are text in some files are bytes."""
+    with shale.Dataset(records) as dataset:
+        assert len(dataset) == 3 * FILES
+        assert dataset.types == {"id": "integer", "image": "bytes", "w": "float32 (?)?", "cap": "text?"}
+        for row in range(3 * FILES):
+            check(dataset[row], *divmod(row, 3))
+        check(pickle.loads(pickle.dumps(dataset))[16], 5, 1)
+    assert shale.Dataset(records / "part-{1,10}.tfrecord")[3]["id"] == 100
+    run_shale("convert", records, tmp_path / "out", "--to", "lmdb")
+    run_shale("verify", tmp_path / "out", "--against", records)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        for row in range(3 * FILES):
+            check(dataset[row], *divmod(row, 3))
+    words = [records / f"part-{file}.tfrecord" for file in (7, 5)]
+    run_shale("convert", *words, tmp_path / "two", "--to", "record")
+    check(shale.Dataset(tmp_path / "two")[4], 5, 1)
+
+
+def test_an_index_of_each_file_serves_the_set_where_it_has_its_columns(records, tmp_path):
+    run_shale("index", records, "--crc")
+    for command in ("info", "verify"):
+        run_shale(command, records)
+    run_shale("convert", records, tmp_path / "out", "--to", "hdf5")
+    run_shale("verify", tmp_path / "out", "--against", records)
+    check(shale.Dataset(tmp_path / "out")[22], 7, 1)
+
+
+def test_a_file_that_changes_comes_or_goes_is_noticed(records):
+    dataset = shale.Dataset(records)
+    path = records / "part-2.tfrecord"
+    content = path.read_bytes()
+    path.write_bytes(content[:-5])
+    with pytest.raises(shale.Error, match="part-2"):
+        _ = dataset[6]
+    path.write_bytes(content)
+    os.rename(records / "part-3.tfrecord", records.parent / "gone")
+    with pytest.raises(shale.Error, match="replaced|does not exist|not found"):
+        _ = dataset[9]
+
+
+def test_keys_that_begin_again(tmp_path):
+    (tmp_path / "set").mkdir()
+    for file in range(3):
+        with lmdb.open(str(tmp_path / f"set/part{file}.lmdb"), map_size=1 << 24) as env, env.begin(write=True) as txn:
+            for i in range(4):
+                txn.put(b"%04d" % i, b"\xff %d %d" % (file, i))
+    told = run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "record")
+    assert b"the same keys are in several of the files" in told.stderr
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [dataset[row]["key"] for row in (0, 5, 11)] == ["part0.lmdb/0000", "part1.lmdb/0001", "part2.lmdb/0003"]
+        assert bytes(dataset[5]["value"]) == b"\xff 1 1"
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "set")
+
+
+def test_fields_of_two_kinds_are_refused_by_file(tmp_path):
+    for name, value in (("a.h5", np.zeros((3, 2), "f4")), ("b.h5", np.zeros((3, 2), "f8"))):
+        with h5py.File(tmp_path / name, "w") as file:
+            file["x"] = value
+    told = run_shale("info", tmp_path / "[ab].h5", code=1).stderr
+    assert b"b.h5: has x float64 (2,), but" in told and b"a.h5', the first file of the set, has x float32 (2,)" in told
+
+
+def labelled(path, labels, names):
+    with h5py.File(path, "w") as file:
+        kind = h5py.enum_dtype({name: label for label, name in enumerate(names)}, basetype="i2") if names else "i2"
+        file.create_dataset("label", data=np.array(labels), dtype=kind)
+        file["x"] = np.zeros((len(labels), 2), "f4")
+
+
+def test_a_file_without_records_says_nothing_of_the_fields(records, tmp_path):
+    (records / "part-3.tfrecord").write_bytes(b"")
+    with shale.Dataset(records) as dataset:
+        assert len(dataset) == 3 * (FILES - 1) and set(dataset.types) == {"id", "image", "w", "cap"}
+    assert b"part-3.tfrecord has no samples" in run_shale("convert", records, tmp_path / "out", "--to", "record").stderr
+    run_shale("verify", records)
+    run_shale("verify", tmp_path / "out", "--against", records)
+    for empty in ("a", "b"):
+        (tmp_path / f"{empty}.tfrecord").write_bytes(b"")
+    assert b"none of its 2 files has a sample" in run_shale("info", tmp_path / "{a,b}.tfrecord", code=1).stderr
+
+
+def test_class_names_of_a_set_are_kept_where_a_label_means_the_same_in_all_files(tmp_path):
+    labelled(tmp_path / "a.h5", [1, 0], ["cat", "dog"])
+    labelled(tmp_path / "b.h5", [2, 1], ["cat", "dog", "cow"])
+    labelled(tmp_path / "c.h5", [0, 1], ["dog", "cat"])
+    labelled(tmp_path / "d.h5", [0, 1], [])
+    for names in ("a,b", "b,a"):
+        assert shale.Dataset(tmp_path / f"{{{names}}}.h5").classes == ["cat", "dog", "cow"]
+    told = run_shale("info", tmp_path / "{a,c}.h5", code=1).stderr
+    assert b"c.h5: its label 0 is the class 'dog', but 'cat' in" in told and b"hint:" in told
+    run_shale("convert", tmp_path / "{a,c}.h5", tmp_path / "out", "--to", "npy", "--fields", "x")
+    told = run_shale("convert", tmp_path / "{a,d}.h5", tmp_path / "both", "--to", "npy").stderr
+    assert b"a.h5 names 2 classes, but" in told and b"d.h5 has labels without names: the set has no class names" in told
+
+
+def test_files_of_splits_in_one_folder_are_a_dataset_each(tmp_path):
+    (tmp_path / "set").mkdir()
+    rows = {"train": 4, "val": 2, "test": 3}
+    for split, count in rows.items():
+        for part in range(2 if split == "train" else 1):
+            with h5py.File(tmp_path / f"set/x-{split}-{part}.h5", "w") as file:
+                file["x"] = np.full((count, 2), part, "f4")
+    run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "npy")
+    assert {split: len(shale.Dataset(tmp_path / "out", split=split)) for split in rows} == {"train": 8, "val": 2, "test": 3}
+    assert [one["x"][0] for one in shale.Dataset(tmp_path / "out", split="train")] == [0] * 4 + [1] * 4
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "set")
+    run_shale("verify", tmp_path / "out/train", "--against", tmp_path / "set")
+    assert b"seem to be of several sets" in run_shale("info", tmp_path / "set", code=1).stderr
+
+
+def test_files_of_which_some_name_no_split_are_refused(tmp_path):
+    (tmp_path / "set").mkdir()
+    for name in ("train.h5", "val.h5", "extra.h5"):
+        with h5py.File(tmp_path / "set" / name, "w") as file:
+            file["x"] = np.zeros((3, 2), "f4")
+    assert b"seem to be of several sets" in run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "npy", code=1).stderr

@@ -1,0 +1,165 @@
+"""Inputs with names as one dataset: HDF5 by h5py, LMDB by py-lmdb, NumPy's arrays and folders, by row and by key."""
+
+import h5py
+import lmdb
+import numpy as np
+import pytest
+import shale
+from conftest import run_shale
+from dataset_reading import manifest_of
+
+ROWS = 12
+IMAGES = np.arange(ROWS * 8 * 8 * 3, dtype="u4").astype("u1").reshape(ROWS, 8, 8, 3)
+LABELS = (np.arange(ROWS) % 3).astype("u1")
+
+
+def write_h5(path, **datasets):
+    with h5py.File(path, "w") as file:
+        for name, (values, packing) in datasets.items():
+            file.create_dataset(name, data=values, **packing)
+
+
+def write_lmdb(path, values):
+    with lmdb.open(str(path), map_size=1 << 24) as env, env.begin(write=True) as txn:
+        for key, value in values.items():
+            txn.put(key, value)
+
+
+@pytest.fixture(name="pair")
+def pair_fixture(tmp_path):
+    """Low and high quality under one name, but for 'b', which only lq has, and 'x' and 'y', which only gt has."""
+    write_lmdb(tmp_path / "lq.lmdb", {key: b"\xff lq " + key for key in (b"a", b"b", b"c", b"d")})
+    write_lmdb(tmp_path / "gt.lmdb", {key: b"\xff gt " + key for key in (b"a", b"c", b"d", b"x", b"y")})
+    return [f"lq={tmp_path / 'lq.lmdb'}", f"gt={tmp_path / 'gt.lmdb'}"]
+
+
+def against(words):
+    return [word for one in words for word in ("--against", one)]
+
+
+@pytest.mark.parametrize("packing", [{}, {"chunks": (4, 8, 8, 3), "compression": "gzip"}], ids=["in place", "unpacked"])
+@pytest.mark.parametrize("kind", ["npy", "record", "lmdb", "hdf5"])
+def test_two_hdf5_files_row_by_row(tmp_path, packing, kind):
+    write_h5(tmp_path / "x.h5", pixels=(IMAGES, packing))
+    write_h5(tmp_path / "y.h5", y=(LABELS.reshape(-1, 1, 1, 1), {}))
+    words = [f"x={tmp_path / 'x.h5'}", f"y={tmp_path / 'y.h5'}"]
+    run_shale("convert", *words, tmp_path / "out", "--to", kind)
+    run_shale("verify", tmp_path / "out", *against(words))
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert len(dataset) == ROWS
+        np.testing.assert_array_equal([dataset[row]["x"] for row in range(ROWS)], IMAGES)
+        np.testing.assert_array_equal([dataset[row]["y"][0, 0, 0] for row in range(ROWS)], LABELS)
+
+
+def test_a_folder_and_arrays(photos, tmp_path):
+    count = len([path for path in photos.rglob("*") if path.is_file()])
+    np.save(tmp_path / "score.npy", np.arange(count, dtype=">f4"))
+    np.savez_compressed(tmp_path / "box.npz", boxes=np.arange(count * 4, dtype="i8").reshape(count, 4))
+    words = [f"image={photos}", f"score={tmp_path / 'score.npy'}", f"box={tmp_path / 'box.npz'}"]
+    run_shale("convert", photos, tmp_path / "alone", "--to", "record")
+    run_shale("convert", *words, tmp_path / "out", "--to", "record")
+    run_shale("verify", tmp_path / "out", *against(words))
+    assert manifest_of(tmp_path / "out")["classes"] == manifest_of(tmp_path / "alone")["classes"]
+    with shale.Dataset(tmp_path / "out") as dataset, shale.Dataset(tmp_path / "alone") as alone:
+        assert set(dataset.types) == {"image", "label", "score", "box"}
+        for row in range(count):
+            sample, other = dataset[row], alone[row]
+            assert bytes(sample["image"]) == bytes(other["image"]) and sample["label"] == other["label"]
+            assert sample["score"] == row and sample["box"].tolist() == list(range(row * 4, row * 4 + 4))
+
+
+def test_labels_of_an_array_beside_those_of_folders(photos, tmp_path):
+    count = len([path for path in photos.rglob("*") if path.is_file()])
+    np.save(tmp_path / "label.npy", np.arange(count))
+    told = run_shale("convert", f"image={photos}", f"label={tmp_path / 'label.npy'}", tmp_path / "out", "--to", "lmdb", code=4)
+    assert b"its label is the field 'image_label'" in told.stderr
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [dataset[row]["label"] for row in range(count)] == list(range(count)) and "image_label" in dataset.types
+
+
+def test_by_key(pair, tmp_path):
+    told = run_shale("convert", *pair, tmp_path / "out", "--to", "record", "--on", "key", code=4)
+    assert b"lq: 1 sample has no partner" in told.stderr and b"gt: 2 samples have no partner" in told.stderr
+    left_out = [(one["kind"], one["name"], one["reason"], one["samples"]) for one in manifest_of(tmp_path / "out")["left_out"]]
+    assert left_out == [("samples", "lq", "no_partner", 1), ("samples", "gt", "no_partner", 2)]
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [(one["key"], bytes(one["lq"]), bytes(one["gt"])) for one in dataset] == [
+            (key, b"\xff lq " + key.encode(), b"\xff gt " + key.encode()) for key in "acd"
+        ]
+    run_shale("convert", *pair, tmp_path / "all", "--to", "record", "--on", "key", "--partners", "all")
+    run_shale("verify", tmp_path / "all", *against(pair), "--on", "key", "--partners", "all")
+    told = run_shale("convert", *pair, tmp_path / "refused", "--to", "record", code=1).stderr
+    assert b"has 5 samples, and" in told and b"--on key" in told
+
+
+def test_those_of_the_first_whatever_others_have(pair, tmp_path):
+    result = shale.convert({word.split("=")[0]: word.split("=")[1] for word in pair}, tmp_path / "out", to="lmdb", on="key", partners="any")
+    assert result.samples == 4
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert dataset.types["gt"] == "bytes?" and [one["gt"] is None for one in dataset] == [False, True, False, False]
+        assert bytes(dataset[3]["gt"]) == b"\xff gt d"
+    against_both = {word.split("=")[0]: word.split("=")[1] for word in pair}
+    assert shale.verify(tmp_path / "out", against=against_both, on="key", partners="any").ok
+    shuffled = ("convert", *pair, tmp_path / "shuffled", "--to", "record", "--on", "key", "--shuffle")
+    run_shale(*shuffled, "--partners", "all")
+    with shale.Dataset(tmp_path / "shuffled") as dataset:
+        assert sorted(one["key"] for one in dataset) == ["a", "c", "d"]
+        assert all(bytes(one["lq"])[5:] == bytes(one["gt"])[5:] == one["key"].encode() for one in dataset)
+    run_shale(*shuffled, "--partners", "any", "--overwrite", code=1)
+
+
+def test_a_folder_and_lmdb_by_key(photos, tmp_path):
+    """Captions of every second image, in another order than the folder's."""
+    keys = sorted(str(path.relative_to(photos)) for path in photos.rglob("*.JPEG"))
+    write_lmdb(tmp_path / "captions.lmdb", {key.encode(): b"\xff " + key.encode() for key in reversed(keys[::2])})
+    words = [f"image={photos}", f"caption={tmp_path / 'captions.lmdb'}"]
+    run_shale("convert", *words, tmp_path / "out", "--to", "record", "--on", "key", "--partners", "any")
+    run_shale("convert", *words, tmp_path / "shuffled", "--to", "record", "--on", "key", "--partners", "all", "--shuffle")
+    run_shale("verify", tmp_path / "out", *against(words), "--on", "key", "--partners", "any")
+    with shale.Dataset(tmp_path / "out") as dataset, shale.Dataset(tmp_path / "shuffled") as shuffled:
+        assert [one["key"] for one in dataset] == keys
+        assert [one["caption"] is None for one in dataset] == [row % 2 == 1 for row in range(len(keys))]
+        assert sorted(one["key"] for one in shuffled) == keys[::2]
+        for one in [*shuffled, *(dataset[row] for row in range(0, len(keys), 2))]:
+            assert bytes(one["caption"]) == b"\xff " + one["key"].encode()
+            assert bytes(one["image"]) == (photos / one["key"]).read_bytes()
+    told = run_shale("convert", *reversed(words), tmp_path / "none", "--to", "record", "--on", "key", code=2).stderr
+    assert b"a folder must be the first of inputs that are joined by key" in told
+
+
+def test_keys_that_do_not_agree_are_not_joined_by_row(tmp_path):
+    write_lmdb(tmp_path / "lq.lmdb", {key: b"\xff" + key for key in (b"a", b"b")})
+    write_lmdb(tmp_path / "gt.lmdb", {key: b"\xff" + key for key in (b"a", b"c")})
+    words = [f"lq={tmp_path / 'lq.lmdb'}", f"gt={tmp_path / 'gt.lmdb'}"]
+    told = run_shale("convert", *words, tmp_path / "out", "--to", "record", code=1).stderr
+    assert b"sample 1 has the key 'c', but in" in told and b"'b'" in told and b"--on row" in told
+    run_shale("convert", *words, tmp_path / "out", "--to", "record", "--on", "row")
+    assert bytes(shale.Dataset(tmp_path / "out")[1]["gt"]) == b"\xffc"
+
+
+def test_fields_of_one_name_and_the_choice_of_fields(tmp_path):
+    for name in ("a", "b"):
+        write_h5(tmp_path / f"{name}.h5", x=(IMAGES, {}), **{name: (LABELS, {})})
+    words = [f"one={tmp_path / 'a.h5'}", f"two={tmp_path / 'b.h5'}"]
+    run_shale("convert", *words, tmp_path / "out", "--to", "npy")
+    assert set(shale.Dataset(tmp_path / "out").types) == {"one_x", "a", "two_x", "b"}
+    run_shale("convert", *words, tmp_path / "some", "--to", "record", "--fields", "b,one_x")
+    assert list(shale.Dataset(tmp_path / "some").types) == ["b", "one_x"]
+    run_shale("verify", tmp_path / "some", *against(words))
+    told = run_shale("convert", *words, tmp_path / "none", "--to", "npy", "--fields", "x", code=2).stderr
+    assert b"'x', which is not a field of the input" in told and b"one_x" in told
+
+
+def test_parts_and_a_set_of_arrays(tmp_path):
+    (tmp_path / "parts").mkdir()
+    for part in range(3):
+        np.save(tmp_path / f"parts/x_{part}.npy", IMAGES[part * 4 : part * 4 + 4])
+    write_h5(tmp_path / "y.h5", y=(LABELS, {}))
+    words = [f"x={tmp_path / 'parts'}", f"label={tmp_path / 'y.h5'}"]
+    for part in range(2):
+        run_shale("convert", *words, tmp_path / "out", "--to", "record", "--part", f"{part}/2")
+    run_shale("merge", tmp_path / "out/part-00000-of-00002", tmp_path / "out/part-00001-of-00002", tmp_path / "whole")
+    run_shale("verify", tmp_path / "whole", *against(words))
+    with shale.Dataset(tmp_path / "whole") as dataset:
+        np.testing.assert_array_equal([one["x"] for one in dataset], IMAGES)
+        assert [one["label"] for one in dataset] == LABELS.tolist()

@@ -1,0 +1,130 @@
+"""LMDB files of pickled samples as molecules and graphs are handed round, made by the libraries that people use, and read back equal."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import types
+import weakref
+
+import lmdb
+import numpy as np
+import pytest
+import shale
+import torch
+
+SIZES = [3, 1, 4, 2]
+
+
+def write(path, samples):
+    with lmdb.open(str(path), subdir=False, map_size=1 << 26) as environment, environment.begin(write=True) as transaction:
+        for number, sample in enumerate(samples):
+            transaction.put(b"%d" % number, pickle.dumps(sample, protocol=-1))
+        transaction.put(b"length", pickle.dumps(len(samples), protocol=-1))  # as OC20's files say how many there are
+    return str(path)
+
+
+def atoms(number):
+    """The attributes of one structure, as OC20's LMDBs have them."""
+    count = SIZES[number]
+    generator = torch.Generator().manual_seed(number)
+    return {
+        "edge_index": torch.randint(0, count, (2, 2 * count), generator=generator),
+        "x": None,
+        "pos": torch.rand((count, 3), generator=generator),
+        "cell": torch.eye(3).reshape(1, 3, 3) * (1 + number),
+        "atomic_numbers": torch.arange(count, dtype=torch.float32),
+        "natoms": count,
+        "tags": torch.arange(count)[::1],
+        "y": -1.5 * number,
+        "force": torch.rand((count, 3), generator=generator, dtype=torch.float64),
+        "fixed": torch.zeros(count, dtype=torch.bool),
+        "half": torch.ones((count, 2), dtype=torch.bfloat16),
+        "sid": 100 + number,
+        "note": f"réf {number}",
+    }
+
+
+@pytest.fixture
+def graph_classes(monkeypatch):
+    """Classes that pickle as those of torch_geometric do, versions 1 and 2, under their names."""
+    for name in ("torch_geometric", "torch_geometric.data", "torch_geometric.data.data", "torch_geometric.data.storage"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+
+    def named(module, base):
+        base.__module__, base.__qualname__ = module, base.__name__
+        setattr(sys.modules[module], base.__name__, base)
+        return base
+
+    class DataEdgeAttr:
+        pass
+
+    class DataTensorAttr:
+        pass
+
+    class GlobalStorage:
+        def __init__(self, parent, mapping):
+            self._mapping = mapping
+            self._parent = weakref.ref(parent)
+
+        def __getstate__(self):
+            return {**self.__dict__, "_parent": self._parent()}
+
+    class Data:
+        pass
+
+    for cls in (DataEdgeAttr, DataTensorAttr, Data):
+        named("torch_geometric.data.data", cls)
+    named("torch_geometric.data.storage", GlobalStorage)
+
+    def first_version(attributes):
+        data = Data()
+        data.__dict__.update(attributes)
+        return data
+
+    def second_version(attributes):
+        data = Data()
+        data.__dict__.update(_edge_attr_cls=DataEdgeAttr, _tensor_attr_cls=DataTensorAttr)
+        data.__dict__["_store"] = GlobalStorage(data, attributes)
+        return data
+
+    return {"dict": dict, "1": first_version, "2": second_version}
+
+
+@pytest.mark.parametrize("version", ["dict", "1", "2"])
+def test_tensors_of_pickled_graphs(tmp_path, graph_classes, version):
+    source = write(tmp_path / "data.lmdb", [graph_classes[version](atoms(number)) for number in range(len(SIZES))])
+    shale.convert(source, tmp_path / "out", to="record", parse="pickle")
+    dataset = shale.Dataset(tmp_path / "out")
+    types_of = dataset.types
+    assert types_of["pos"] == "float32 (?, 3)" and types_of["cell"] == "float32 (1, 3, 3)" and types_of["edge_index"] == "int64 (2, ?)"
+    assert "x" not in types_of and len(dataset) == len(SIZES)
+    for number in range(len(SIZES)):
+        sample, expected = dataset[number], atoms(number)
+        for name, value in expected.items():
+            if isinstance(value, torch.Tensor) and value.dtype != torch.bfloat16:
+                assert sample[name].dtype == value.numpy().dtype and np.array_equal(sample[name], value.numpy()), name
+            elif isinstance(value, torch.Tensor):
+                assert sample[name].dtype == torch.bfloat16 and torch.equal(sample[name].view(torch.int16), value.view(torch.int16))
+            elif value is not None:
+                assert sample[name] == value, name
+
+
+def test_tensors_that_do_not_lie_in_c_order_are_refused_by_name(tmp_path):
+    source = write(tmp_path / "data.lmdb", [{"pos": torch.arange(6).reshape(2, 3).t()}])
+    with pytest.raises(shale.Error, match="expected a tensor in C order"):
+        shale.convert(source, tmp_path / "out", to="record", parse="pickle")
+
+
+def test_nothing_of_a_pickle_is_run(tmp_path):
+    marker = tmp_path / "marker"
+
+    class Bomb:
+        def __reduce__(self):
+            return open, (str(marker), "w")
+
+    source = write(tmp_path / "data.lmdb", [{"pos": Bomb()}])
+    marker.unlink(missing_ok=True)
+    with pytest.raises(shale.Error, match="not plain data"):
+        shale.convert(source, tmp_path / "out", to="record", parse="pickle")
+    assert not marker.exists()

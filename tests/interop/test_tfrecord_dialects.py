@@ -1,0 +1,104 @@
+"""TFRecord files as others have them: compressed as a whole, SequenceExamples; written by the tfrecord package, without TensorFlow."""
+
+import gzip
+import zlib
+
+import numpy as np
+import pytest
+import shale
+from conftest import run_shale
+from tfrecord.writer import TFRecordWriter
+
+IMAGES = [b"\xff\xd8\xff" + bytes([number]) * (100 * number) for number in range(40)]
+
+
+def write_examples(path):
+    writer = TFRecordWriter(str(path))
+    for number, image in enumerate(IMAGES):
+        writer.write({"image": (image, "byte"), "label": (number, "int"), "boxes": ([0.5] * (4 * (number % 3)), "float"), "ids": (list(range(number % 4)), "int")})
+    writer.close()
+    return path.read_bytes()
+
+
+def write_sequences(path):
+    """Steps of one value each but for `action`, of two; `reward` is missing where there are no steps."""
+    writer = TFRecordWriter(str(path))
+    for number in range(30):
+        steps = number % 5 + (number > 0)
+        lists = {
+            "frames": ([[b"\xff\xd8\xff%d" % step] for step in range(steps)], "byte"),
+            "token": ([[number * step] for step in range(steps)], "int"),
+            "action": ([[step / 4, -step] for step in range(steps)], "float"),
+        }
+        writer.write({"episode": (number, "int"), "name": (b"run %d" % number, "byte")}, lists if steps else {"frames": ([], "byte")})
+    writer.close()
+    return path.read_bytes()
+
+
+PACKINGS = {"plain": bytes, "gzip": gzip.compress, "zlib": zlib.compress}
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zlib"])
+def test_files_that_are_compressed_as_a_whole_are_converted(tmp_path, packing):
+    plain = write_examples(tmp_path / "plain.tfrecord")
+    (tmp_path / "a.tfrecord").write_bytes(PACKINGS[packing](plain))
+    said = run_shale("info", tmp_path / "a.tfrecord", code=1).stderr.decode()
+    assert f"compressed with {packing}" in said and f"shale convert {tmp_path}/a.tfrecord OUT --to record" in said
+    digests = [shale.convert(tmp_path / f"{name}.tfrecord", tmp_path / name, to="lmdb").content_digest for name in ("plain", "a")]
+    assert digests[0] == digests[1]
+    run_shale("verify", tmp_path / "a", "--against", tmp_path / "a.tfrecord")
+    with shale.Dataset(tmp_path / "a") as dataset:
+        assert [dataset[row]["image"] for row in range(len(dataset))] == IMAGES
+        assert dataset[5]["ids"].tolist() == [0]
+
+
+@pytest.mark.parametrize("change", [lambda packed: packed[: len(packed) // 2], lambda packed: packed[:-5] + b"12345", lambda packed: packed + b"more"])
+def test_damaged_compressed_files_are_named(tmp_path, change):
+    plain = write_examples(tmp_path / "plain.tfrecord")
+    (tmp_path / "a.tfrecord").write_bytes(change(gzip.compress(plain)))
+    done = run_shale("convert", tmp_path / "a.tfrecord", tmp_path / "out", "--to", "lmdb", code=3)
+    assert b"a.tfrecord" in done.stderr and b"/proc/" not in done.stderr
+
+
+def test_damage_below_the_compression_is_named(tmp_path):
+    plain = bytearray(write_examples(tmp_path / "plain.tfrecord"))
+    plain[len(plain) // 2] ^= 1
+    (tmp_path / "a.tfrecord").write_bytes(gzip.compress(bytes(plain)))
+    done = run_shale("convert", tmp_path / "a.tfrecord", tmp_path / "out", "--to", "lmdb", code=3)
+    assert b"a.tfrecord: " in done.stderr and b"mismatch in the payload of the frame" in done.stderr and b"/proc/" not in done.stderr
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_steps_of_sequence_examples_are_fields(tmp_path, packing):
+    path = tmp_path / "s.tfrecord"
+    path.write_bytes(PACKINGS[packing](write_sequences(path)))
+    shale.convert(path, tmp_path / "out", to="lmdb", memory="16MiB")
+    run_shale("verify", tmp_path / "out", "--against", path)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        for number in range(30):
+            sample, steps = dataset[number], number % 5 + (number > 0)
+            assert (sample["episode"], sample["name"]) == (number, f"run {number}")
+            assert sample["frames"] == [b"\xff\xd8\xff%d" % step for step in range(steps)]
+            if steps == 0:
+                assert sample["token"] is None and sample["action"] is None
+                continue
+            assert sample["token"].tolist() == [number * step for step in range(steps)]
+            assert np.array_equal(sample["action"].reshape(steps, 2), [[step / 4, -step] for step in range(steps)])
+            assert sample["action_lengths"].tolist() == [2] * steps
+
+
+def test_sequence_examples_in_place_are_whole_records(tmp_path):
+    path = tmp_path / "s.tfrecord"
+    write_sequences(path)
+    said = run_shale("info", path).stdout.decode()
+    assert "value (bytes)" in said and f"'shale convert {path} OUT --to record' makes fields of its lists" in said
+    run_shale("convert", path, tmp_path / "out", "--to", "record", "--parse", "plain")
+    assert [field.name for field in shale.info(tmp_path / "out").fields] == ["value"]
+
+
+def test_a_feature_and_a_list_of_one_name_are_refused(tmp_path):
+    writer = TFRecordWriter(str(tmp_path / "s.tfrecord"))
+    writer.write({"x": (1, "int")}, {"x": ([[1], [2]], "int")})
+    writer.close()
+    said = run_shale("convert", tmp_path / "s.tfrecord", tmp_path / "out", "--to", "lmdb", code=1).stderr.decode()
+    assert "feature 'x' of the context and a feature list have one name" in said and "--parse plain" in said

@@ -1,0 +1,100 @@
+#include <doctest/doctest.h>
+
+#include "shale/data/field_choice.hpp"
+
+#include "tests/support/temp_dir.hpp"
+
+namespace shale {
+
+using test::error_of;
+
+namespace {
+
+Schema three_fields() {
+  return {.fields = {{.name = "image", .kind = Kind::bytes},
+                     {.name = "label", .kind = Kind::integer},
+                     {.name = "caption", .kind = Kind::text}}};
+}
+
+std::vector<std::string> names_of(const FieldChoice& choice) {
+  return new_names(choice, three_fields(), taken_fields(choice, three_fields()));
+}
+
+std::string refusal_of(const FieldChoice& choice) {
+  const Error error = error_of([&] { (void)names_of(choice); });
+  CHECK(error.code() == Code::usage);
+  return error.message();
+}
+
+TEST_CASE("parse renames: pairs, with a backslash before what belongs to a name") {
+  CHECK(parse_renames("image:images,label:image/class/label") ==
+        std::vector<FieldName>{{"image", "images"}, {"label", "image/class/label"}});
+  CHECK(parse_renames("a\\,b:c\\:d") == std::vector<FieldName>{{"a,b", "c:d"}});
+}
+
+TEST_CASE("parse renames: another form is refused") {
+  for (const char* text : {"", "a", "a:", ":b", "a:b,", "a:b:c", ",a:b", "a:b,c"}) {
+    CAPTURE(text);
+    CHECK(error_of([&] { (void)parse_renames(text); }).code() == Code::usage);
+  }
+}
+
+TEST_CASE("field choice: fields are taken in the order in which they are named, and renamed") {
+  CHECK(names_of({.only = {"label", "image"}}) == std::vector<std::string>{"label", "image"});
+  CHECK(names_of({.dropped = {"label"}}) == std::vector<std::string>{"image", "caption"});
+  CHECK(names_of({.dropped = {"caption"}, .renamed = {{"image", "label"}, {"label", "image"}}}) ==
+        std::vector<std::string>{"label", "image"});
+}
+
+TEST_CASE("field choice: names that there are not, or that clash, are refused") {
+  CHECK(refusal_of({.only = {"mask"}}) ==
+        "--fields names 'mask', which is not a field of the input");
+  CHECK(refusal_of({.only = {"label", "label"}}) == "--fields names 'label', which is named twice");
+  CHECK(refusal_of({.dropped = {"mask"}}) ==
+        "--drop names 'mask', which is not a field of the input");
+  CHECK(refusal_of({.dropped = {"image", "label", "caption"}}) ==
+        "--drop names 'caption', which is the last of its fields");
+  CHECK(refusal_of({.dropped = {"label"}, .renamed = {{"label", "y"}}}) ==
+        "--rename names 'label', which is not taken");
+  CHECK(refusal_of({.renamed = {{"image", "label"}}}) ==
+        "--rename: two fields would have the name 'label'");
+  CHECK(refusal_of({.renamed = {{"image", "a"}, {"image", "b"}}}) ==
+        "--rename names 'image', which is renamed twice");
+  CHECK(refusal_of({.renamed = {{"image", "a.b"}}}) == "--rename: field name 'a.b' contains '.'");
+}
+
+TEST_CASE("field choice: what a manifest records of it comes back, whatever is in the names") {
+  const std::vector<FieldName> names = {{"a,b", "c:d"}, {"label", "label"}, {"x\\", "y"}};
+  CHECK(field_names_of(field_names_text(names)) == names);
+  CHECK(field_names_text({{"image", "images"}, {"label", "label"}}) == "image:images,label");
+}
+
+TEST_CASE("field choice: a recorded one is applied to an input that has the new names already") {
+  Schema renamed = three_fields();
+  renamed.fields[0].name = "images";
+  const FieldChoice choice =
+      recorded_choice("image:pictures,label", renamed, "image:images,label,caption");
+  CHECK(choice.only == std::vector<std::string>{"images", "label"});
+  CHECK(choice.renamed == std::vector<FieldName>{{"images", "pictures"}});
+}
+
+TEST_CASE("field choice: what is asked for is not left out, but samples that are missing are") {
+  LeftOutList left_out;
+  for (const char* kind : {"partner", "picture", "feature"}) left_out.add({kind, kind, "a_reason"});
+
+  CHECK(without_dropped({.only = {"image"}}, left_out).entries.size() == 1);
+  CHECK(without_dropped({.only = {"image"}}, left_out).entries[0].kind == "picture");
+  CHECK(without_dropped({.dropped = {"feature"}}, left_out).count() == 2);
+  CHECK(without_dropped({.renamed = {{"image", "images"}}}, left_out).count() == 3);
+}
+
+TEST_CASE("label of: the field of labels is known by its name in the input") {
+  Schema schema = three_fields();
+  CHECK(label_of(schema, "") == 1);
+  schema.fields[1].name = "y";
+  CHECK(label_of(schema, "image,label:y,caption") == 1);
+  CHECK_FALSE(label_of(schema, ""));
+}
+
+}  // namespace
+}  // namespace shale
