@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Files as the field has them, beside the Python loop that one would write: an HDF5 tree and a detection TFRecord converted, many TFRecord files indexed.
+
+python3 bench/field.py [--only tree,detection,index] [--bytes 2000000000] [--files 1000] [--rounds 3] ...
+bench/README.md explains the rows; the peers are those of bench/peers.txt.
+"""
+
+import harness
+import inputs
+from harness import HERE, Step
+from inputs import convert
+
+PARTS = ("tree", "detection", "index")
+
+
+def parse_arguments():
+    options = harness.parser(__doc__)
+    options.set_defaults(rounds=3)
+    options.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS), help=f"comma-separated: {', '.join(PARTS)}")
+    options.add_argument("--bytes", type=int, default=2_000_000_000, help="payload of each input")
+    options.add_argument("--files", type=int, default=1000, help="TFRecord files to be indexed")
+    options.add_argument("--cache", choices=("warm", "cold"), default="warm", help="for the conversions; cold takes root")
+    arguments = options.parse_args()
+    if unknown := set(arguments.only) - set(PARTS):
+        options.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    return arguments
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.arguments, self.work = arguments, arguments.work
+        self.python = inputs.peers_of(arguments)
+
+    def words(self, *words):
+        return [self.python, HERE / "field_ways.py", *map(str, words)]
+
+    def made(self, name, *words):
+        return inputs.made_once(self.work / name, lambda path: harness.measured(Step(name, self.words(*words, path))))
+
+    def conversions(self, source, to, loop):
+        out = self.work / "out"
+        copy = self.work / "out.bin"
+        return [
+            Step("shale convert", convert(self.arguments, source, out, to), [source], out),
+            Step(loop, self.words("loop", to, source, out), [source], out),
+            Step("dd of the input", ["dd", f"if={source}", f"of={copy}", "bs=4M", "status=none"], [source], copy),
+        ]
+
+    def index(self, folder):
+        """Removed after each run: what it writes lies beside the files."""
+        paths = sorted(folder.glob("*.tfrecord"))
+        return [
+            Step("shale index", [self.arguments.shale, "index", *paths, "--quiet"], [folder], syncs=False),
+            Step("cat to /dev/null", inputs.shell('cat "$@" | wc -c >&2', *paths), [folder], syncs=False),
+            Step("tfrecord2idx of tfrecord", self.words("index", folder), [folder], syncs=False),
+        ]
+
+
+def results(arguments):
+    bench = Bench(arguments)
+    rows = {
+        "tree": ("HDF5, a group per sample, to record", "tree.h5", "record", "h5py and TFRecordWriter"),
+        "detection": ("detection TFRecord to lmdb", "detection.tfrecord", "lmdb", "tfrecord and py-lmdb"),
+    }
+    for part, (title, name, to, loop) in rows.items():
+        if part in arguments.only:
+            source = bench.made(f"{arguments.bytes}-{name}", part, arguments.bytes)
+            runs = harness.alternate(bench.conversions(source, to, loop), arguments.rounds, arguments.work, arguments.cache)
+            yield title, runs, harness.table(runs, "shale convert", harness.size_of([source]), title)
+    if "index" in arguments.only:
+        harness.needs_root()
+        folder = bench.made(f"{arguments.bytes}-in-{arguments.files}", "files", arguments.bytes, arguments.files)
+        runs = harness.alternate(bench.index(folder), arguments.rounds, arguments.work, "cold")
+        title = f"{arguments.files:,} TFRecord files indexed, cold"
+        yield title, runs, harness.table(runs, "cat to /dev/null", harness.size_of([folder]), title)
+
+
+def main():
+    arguments = parse_arguments()
+    harness.needs_shale(arguments)
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    harness.report(arguments, results(arguments))
+
+
+if __name__ == "__main__":
+    main()
