@@ -167,6 +167,19 @@ std::unique_ptr<Source> open_numbered(const ConvertRequest& request, const Writi
   return make_numbered_source(std::move(source), run.first_row);
 }
 
+// A file that is refused as a whole may have been converted for the fields that can be read.
+std::unique_ptr<Source> open_at_least(ConvertRequest& request, std::vector<std::string> names,
+                                      const WritingRun& run, const std::string& scratch_folder,
+                                      const Events& events) {
+  try {
+    return open_numbered(request, run, scratch_folder, events);
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported || made_from(run.manifest.source.kind).is_files) throw;
+    request.fields.only = std::move(names);
+    return open_numbered(request, run, scratch_folder, events);
+  }
+}
+
 // What is known of a stream before it is read; what is made of it will be compared.
 Identity comparable(Manifest manifest, bool is_stream) {
   if (!is_stream) return identity_of(manifest);
@@ -189,11 +202,10 @@ FieldChoice choice_of_run(const ConvertRequest& request, const WritingRun& run,
   }
   ConvertRequest plain = request;
   plain.images = {};
-  const std::unique_ptr<Source> source = open_recorded(plain, run, scratch_folder, events);
-  FieldChoice choice = recorded_choice(recorded, source->info().schema, source->info().fields);
-  if (std::ranges::equal(choice.only, source->info().schema.fields, {}, {}, &Field::name))
-    choice.only.clear();
-  return choice;
+  std::vector<std::string> names;
+  for (const FieldName& field : field_names_of(recorded)) names.push_back(field.of_input);
+  const std::unique_ptr<Source> source = open_at_least(plain, names, run, scratch_folder, events);
+  return recorded_choice(recorded, source->info().schema, source->info().fields);
 }
 
 // The run may have taken some of the fields only, and given them other names.
@@ -203,7 +215,9 @@ std::unique_ptr<Source> open_with_fields(ConvertRequest& request, const WritingR
     request.fields = choice_of_run(request, run, scratch_folder, events);
     return open_numbered(request, run, scratch_folder, events);
   }
-  std::unique_ptr<Source> source = open_numbered(request, run, scratch_folder, events);
+  std::vector<std::string> names;
+  for (const Field& field : run.manifest.schema.fields) names.push_back(field.name);
+  std::unique_ptr<Source> source = open_at_least(request, names, run, scratch_folder, events);
   const std::vector<Field>& fields = source->info().schema.fields;
   const auto is_there = [&](const Field& field) {
     return std::find(fields.begin(), fields.end(), field) != fields.end();
@@ -213,7 +227,7 @@ std::unique_ptr<Source> open_with_fields(ConvertRequest& request, const WritingR
       !made_from(run.manifest.source.kind).is_files &&
       std::all_of(taken.begin(), taken.end(), is_there)) {
     source.reset();
-    for (const Field& field : taken) request.fields.only.push_back(field.name);
+    request.fields.only = std::move(names);
     source = open_numbered(request, run, scratch_folder, events);
   }
   return source;

@@ -45,7 +45,7 @@ class DatasetSource final : public OrderableSource {
     }
     samples_ = rows_;
     select(selection.fields);
-    describe_manifest(selection);
+    describe_manifest();
     describe_samples(selection.fields);
     leaves_out_damage() ? describe_damage() : prove_lists();
   }
@@ -279,7 +279,7 @@ class DatasetSource final : public OrderableSource {
     info_.schema.has_keys = manifest_.layout.has_keys && manifest_.schema.has_keys;
   }
 
-  void describe_manifest(const DatasetSelection& selection) {
+  void describe_manifest() {
     const bool is_set = !manifest_.layout.is_of_one_file();
     if (is_set) {
       const Hash128 all =
@@ -295,13 +295,13 @@ class DatasetSource final : public OrderableSource {
       info_.manifest.file.reset();
       info_.notes = dataset_.notes;
     }
-    if (!selection.fields.takes_all()) {
+    const bool takes_all = info_.schema.fields == manifest_.schema.fields;
+    if (!takes_all) {
       std::string facts = info_.manifest.fingerprint.hex();
       for (const Field& field : info_.schema.fields) facts += "\n" + field.name;
       info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
     }
-    if (selection.fields.takes_all() && manifest_.layout.has_checksums)
-      info_.digest = manifest_.digest;
+    if (takes_all && manifest_.layout.has_checksums) info_.digest = manifest_.digest;
     if (info_.digest && !dataset_.key_prefixes.empty()) info_.digest->keys = {};  // of other keys
     info_.on_damage = on_damage_;
     // Of a set since it was written; those of one file were compared when it was opened.
