@@ -205,3 +205,22 @@ def test_groups_that_differ_in_kind_are_refused_by_name(change, message, tmp_pat
     assert message in run_shale(*words, code=1).stderr
     run_shale(*words, "--fields", "y")
     assert_same(rows_of(tmp_path / "out"), {"s0": {"y": 1}, "s1": {"y": 2}})
+
+
+@pytest.mark.parametrize("others", [{}, {"c": np.zeros(5)}], ids=["in_place", "of_other_lengths"])
+def test_names_that_are_exchanged_are_those_of_the_input_again(others, shale, tmp_path):
+    """One of the two is compressed: what is asked for decides whether the file is unpacked (issue 40)."""
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_dataset("a", data=np.arange(36).reshape(9, 4), chunks=(3, 4), compression="gzip")
+        file["b"] = np.ones((9, 2), "f4")
+        for name, values in others.items():
+            file[name] = values
+    out = tmp_path / "out"
+    shale("convert", tmp_path / "in.h5", out, "--to", "npy", "--fields", "a,b", "--rename", "a:b,b:a")
+
+    report = json.loads(shale("verify", out, "--against", tmp_path / "in.h5", "--json"))
+    assert (report["comparison"]["verdict"], report["comparison"]["same"]) == ("same", 9)
+    written = (out / "shard-000000.a.npy").read_bytes()
+    (out / "shard-000000.a.npy").unlink()
+    shale("repair", out, "--from", tmp_path / "in.h5")
+    assert (out / "shard-000000.a.npy").read_bytes() == written

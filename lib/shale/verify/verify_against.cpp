@@ -34,12 +34,14 @@
 namespace shale {
 namespace {
 
-// As the input has them that it was made from.
+// As the input has them that it was made from. Each is looked up once: names may be exchanged.
 std::vector<std::string> names_in_input(const Manifest& manifest) {
+  const std::vector<FieldName> recorded = field_names_of(option_of(manifest, kFieldsOption));
   std::vector<std::string> names;
-  for (const Field& field : manifest.schema.fields) names.push_back(field.name);
-  for (const auto& [of_input, name] : field_names_of(option_of(manifest, kFieldsOption)))
-    std::ranges::replace(names, name, of_input);
+  for (const Field& field : manifest.schema.fields) {
+    const auto renamed = std::ranges::find(recorded, field.name, &FieldName::name);
+    names.push_back(renamed == recorded.end() ? field.name : renamed->of_input);
+  }
   return names;
 }
 
