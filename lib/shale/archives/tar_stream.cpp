@@ -176,7 +176,7 @@ class TarStreamSource final : public Source {
         ignored_(request.scratch_folder, request.memory_bytes / 8),
         names_(request.scratch_folder, request.memory_bytes / 8) {
     if (!request.labels.path.empty()) labels_.emplace(request, sought_, root_);
-    is_flat_ = labels_ || request.without_labels;
+    is_flat_ = labels_ || request.without_labels || !request.needs_labels;
     info_.schema.fields = {{.name = sought_.field(), .kind = Kind::bytes},
                            {.name = "label", .kind = Kind::integer}};
     if (sought_.are_images()) info_.image_fields = {0};

@@ -53,6 +53,10 @@ std::string take_name(std::string_view& text, std::string_view delimiters) {
 
 }  // namespace
 
+bool FieldChoice::takes(std::string_view name) const {
+  return only.empty() ? !is_in(dropped, name) : is_in(only, name);
+}
+
 std::vector<FieldName> parse_renames(std::string_view text) {
   std::vector<FieldName> renamed;
   for (std::string_view left = text; !left.empty() || renamed.empty();) {

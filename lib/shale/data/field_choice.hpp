@@ -31,6 +31,8 @@ struct FieldChoice {
   std::vector<std::string> dropped = {};  ///< not with `only`
   std::vector<FieldName> renamed = {};
 
+  /// True for a field of this name, if there is one.
+  [[nodiscard]] bool takes(std::string_view name) const;
   [[nodiscard]] bool takes_all() const { return only.empty() && dropped.empty(); }
   [[nodiscard]] bool is_empty() const { return takes_all() && renamed.empty(); }
 };

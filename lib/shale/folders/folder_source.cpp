@@ -443,7 +443,9 @@ class FolderList final : public InputList {
         refuse_hidden_images(entry.name);
       }
     }
-    if (classes.empty() && loose_files_ > 0 && (metadata_ || pairs_)) return list_flat_files();
+    const bool needs_classes = request_.needs_labels || request_.files.groups_frames;
+    if (loose_files_ > 0 && (!needs_classes || (classes.empty() && (metadata_ || pairs_))))
+      return list_flat_files();
     if (classes.empty() && loose_files_ > 0) throw no_class_folders();
     if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
@@ -505,11 +507,12 @@ class FolderList final : public InputList {
     finish_list();
   }
 
-  // Files without classes, and without labels: others belong to them, or it will be refused.
+  // Files whose labels nobody takes, or that have none: others belong to them, or it is refused.
   void list_flat_files() {
     ignored_ = {request_.scratch_folder, std::max(kLeastSortMemory, request_.memory_bytes / 8)};
     info_.ignored = 0;
-    has_labels_ = false;
+    has_labels_ = !request_.needs_labels;
+    if (has_labels_) loose_files_ = 0;
     list_unlabelled_files();
   }
 

@@ -113,7 +113,8 @@ class FramesList final : public InputList {
     while (std::optional<PendingSample> file = files_->next(1)) {
       request_.stop_if_asked();
       const std::string_view folder = folder_of(file->key);
-      if (folder.find('/') == std::string_view::npos) throw beside_videos(file->files.front().path);
+      if (request_.needs_labels && folder.find('/') == std::string_view::npos)
+        throw beside_videos(file->files.front().path);
       if (folder != key) {
         end_video();
         key = folder;

@@ -178,7 +178,8 @@ class FileList final : public InputList {
   }
 
  private:
-  [[nodiscard]] bool has_labels() const { return labelled_ > 0; }
+  // Where nobody takes them all have some.
+  [[nodiscard]] bool has_labels() const { return labelled_ > 0 || !request_.needs_labels; }
 
   void read_list() {
     SortedTable<ListPath> paths(request_.scratch_folder, request_.memory_bytes / 4);
@@ -247,6 +248,7 @@ class FileList final : public InputList {
   }
 
   void choose_labels() {
+    if (!request_.needs_labels) return;
     if (!has_labels()) {
       if (!request_.classes.is_given() || lines_->count() == 0) return;
       throw Error(Code::bad_content, "has no labels, but --classes-from is given")

@@ -66,6 +66,7 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
     facts.emplace_back("archive", request.tree->archive()->fingerprint());
   if (!request.labels.label_column.empty() || !request.labels.key_column.empty())
     facts.emplace_back("columns", request.labels.label_column + "\t" + request.labels.key_column);
+  if (!request.needs_labels) facts.emplace_back("needs labels", "no");
   if (request.files.refuses_incomplete) facts.emplace_back("refuses incomplete", "yes");
   // Frames have no partners, whatever the default says.
   const PairRequest pairs = request.files.groups_frames ? PairRequest() : request.files.pairs;

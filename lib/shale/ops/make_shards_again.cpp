@@ -100,7 +100,8 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.inputs = {request.from};
   made.inputs.insert(made.inputs.end(), request.more_from.begin(), request.more_from.end());
   if (const std::string names = option_of(manifest, kFoldersOption);
-      !names.empty() && find_named_folders(made.inputs).empty())
+      !names.empty() && made_from(manifest.source.kind).is_files &&
+      find_named_folders(made.inputs).empty())
     throw not_the_folders(request.dataset, names, "--from");
   made.stdin_copy = request.stdin_copy;
   made.output = request.dataset;

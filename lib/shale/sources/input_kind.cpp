@@ -79,6 +79,7 @@ FolderRequest folder_request(const SoughtInput& input) {
           .labels = request.labels,
           .classes = request.classes,
           .files = request.files,
+          .needs_labels = request.fields.takes(kLabelField),
           .scratch_folder = input.scratch_folder,
           .memory_bytes = list_memory(request.memory_bytes),
           .all_memory_bytes = request.memory_bytes,

@@ -270,17 +270,31 @@ bool is_of_flat_folder(const OpenedDataset& dataset) {
          manifest.classes.end();
 }
 
-bool is_field(const Schema& schema, std::string_view name, Kind kind) {
-  const std::optional<std::size_t> field = schema.find(name);
-  return field && schema.fields[*field].kind == kind;
+// By its name in the input: whatever was renamed.
+const Field* find_field(const Manifest& manifest, std::string_view of_input) {
+  const std::vector<std::string> names = names_in_input(manifest);
+  const auto found = std::ranges::find(names, of_input);
+  return found == names.end() ? nullptr
+                              : &manifest.schema.fields[std::size_t(found - names.begin())];
+}
+
+bool is_field(const Manifest& manifest, std::string_view of_input, Kind kind) {
+  const Field* const field = find_field(manifest, of_input);
+  return field != nullptr && field->kind == kind;
 }
 
 // Whoever wrote the file: what a folder of videos becomes.
 bool holds_frames_of_folder(const Manifest& manifest) {
   const ManifestSource& source = manifest.source;
-  return is_field(manifest.schema, "frames", Kind::list) &&
+  return is_field(manifest, "frames", Kind::list) &&
          (manifest.layout.is_of_one_file() || source.kind == kVideoFrames ||
           source.origin == kVideoFrames);
+}
+
+// False: labels were left out, and are not missed.
+bool needs_labels(const Manifest& manifest) {
+  const std::vector<FieldName> taken = field_names_of(option_of(manifest, kFieldsOption));
+  return taken.empty() || std::ranges::count(taken, kLabelField, &FieldName::of_input) > 0;
 }
 
 std::string suffixes_of(const Manifest& manifest) { return option_of(manifest, kSuffixesOption); }
@@ -288,12 +302,12 @@ std::string suffixes_of(const Manifest& manifest) { return option_of(manifest, k
 // Whoever wrote the file: what a folder becomes, or several that are joined.
 bool holds_files_of_folder(const Manifest& manifest, const std::vector<NamedFolder>& folders) {
   if (!manifest.layout.is_of_one_file()) return true;
-  const Schema& schema = manifest.schema;
   const std::string field =
       folders.empty() ? SoughtFiles(suffixes_of(manifest)).field() : folders.front().field;
   return manifest.layout.has_keys &&
-         (is_field(schema, field, Kind::bytes) || holds_frames_of_folder(manifest)) &&
-         (!schema.find("label") || is_field(schema, "label", Kind::integer));
+         (is_field(manifest, field, Kind::bytes) || holds_frames_of_folder(manifest)) &&
+         (find_field(manifest, kLabelField) == nullptr ||
+          is_field(manifest, kLabelField, Kind::integer));
 }
 
 std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
@@ -350,6 +364,7 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, Ve
                 {.root = "stdin",
                  .files = {.suffixes = suffixes_of(manifest), .allow_empty = true},
                  .may_mix_labels = !manifest.classes.empty(),
+                 .needs_labels = needs_labels(manifest),
                  .scratch_folder = temporary_folder(),
                  .memory_bytes = request.memory_bytes / 4,
                  .all_memory_bytes = request.memory_bytes,
@@ -425,6 +440,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                        .files = std::move(files),
                        .may_mix_labels = !manifest.classes.empty(),
                        .without_labels = is_unlabelled,
+                       .needs_labels = needs_labels(manifest),
                        .scratch_folder = temporary_folder(),
                        .memory_bytes = request.memory_bytes / 4,
                        .all_memory_bytes = request.memory_bytes,

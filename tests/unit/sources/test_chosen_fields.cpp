@@ -69,6 +69,27 @@ TEST_CASE("chosen fields: without labels there are no classes, and the sides of 
   CHECK(sample->sides[0] == 3);
 }
 
+TEST_CASE("chosen fields: a sample lacks nothing where the partner that is missing is not taken") {
+  TempDir dir;
+  std::filesystem::create_directories(dir / "masks/a");
+  std::filesystem::create_directories(dir / "in/a");
+  for (const char* name : {"in/a/1.jpg", "in/a/2.jpg", "masks/a/1.png"})
+    write_file(dir / name, "an image");
+  FolderRequest request;
+  request.root = dir / "in";
+  request.scratch_folder = dir.path();
+  request.folders = {{.field = "image", .root = dir / "in"},
+                     {.field = "mask", .root = dir / "masks"}};
+  const auto lacking = [&](const FieldChoice& choice) {
+    const auto source = make_chosen_fields(open_folder(request), choice, request.root);
+    REQUIRE(source->next(1)->lacks.empty());
+    return source->next(1)->lacks;
+  };
+
+  CHECK(lacking({.dropped = {"mask"}}).empty());
+  CHECK_FALSE(lacking({.dropped = {"label"}}).empty());
+}
+
 TEST_CASE("chosen fields: a second choice keeps the names of the first input") {
   const Boxes boxes;
   auto source = boxes.chosen({.renamed = {{"image", "a"}}});
