@@ -26,6 +26,10 @@ constexpr Option kOptions[] = {
     {"convert resample", "fields", "A,B", "", "write only these fields, in this order"},
     {"convert", "drop", "A,B", "", "leave out these fields"},
     {"convert", "rename", "OLD:NEW,...", "", "give fields other names: image:images,label:labels"},
+    {"convert", "cast", "FIELD:DTYPE,...", "",
+     "give the numbers of fields another type: x:float32,y:uint16; those that do not fit are "
+     "refused"},
+    {"convert", "lossy", "", "", "with --cast, numbers that do not fit become the nearest that do"},
     {"convert resample", "io", "auto|direct|buffered", "auto",
      "bypass the page cache, or write through it"},
     {"convert resample", "overwrite", "", "", "replace existing outputs"},

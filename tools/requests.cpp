@@ -156,6 +156,8 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.images = images_of(line);
   if (line.has("drop")) request.fields.dropped = split_list(line.text("drop"), "--drop", "field");
   if (line.has("rename")) request.fields.renamed = parse_renames(line.text("rename"));
+  if (line.has("cast")) request.fields.casts = parse_casts(line.text("cast"));
+  request.fields.is_lossy = line.flag("lossy");
   request.labels.path = line.text_or_none("labels");
   read_label_columns(line, request.labels.path, request.labels.label_column,
                      request.labels.key_column);

@@ -31,6 +31,8 @@ struct ConvertOptions {
   std::vector<std::string> fields = {};  ///< these alone, in this order; empty: all
   std::vector<std::string> drop = {};    ///< all but these
   std::string rename = {};               ///< "image:images,label:labels"
+  std::string cast = {};                 ///< "x:float32,y:uint16"
+  bool lossy = false;                    ///< of `cast`: numbers that do not fit are accepted
   /// Of several inputs with names: "row" or "key"; and of a join by key, "all" or "any".
   std::string on = {}, partners = {};
   std::string labels = {};                         ///< the file with the labels of a flat folder

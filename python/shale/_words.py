@@ -8,6 +8,8 @@ import os
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
+import numpy as np
+
 from shale import _shale
 from shale._arguments import (
     field_names,
@@ -89,6 +91,23 @@ def _renamed(value: Any, name: str) -> str:
     return ",".join(_escaped(old, ",:") + ":" + _escaped(new, ",:") for old, new in pairs)
 
 
+def _cast(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping) or not value:
+        raise UsageError(f"{name} is {value!r}, expected a mapping of fields to dtypes")
+
+    def named(dtype: Any) -> str:
+        if isinstance(dtype, str):
+            return dtype
+        try:
+            return np.dtype(dtype).name
+        except TypeError:
+            return str(dtype)  # "torch.float32"
+
+    return ",".join(_escaped(text(field, f"a field in {name}"), ",:") + ":" + _escaped(named(dtype), ",:") for field, dtype in value.items())
+
+
 def _pairs(value: Any, name: str) -> List[bytes]:
     if not isinstance(value, Mapping):
         raise UsageError(f"{name} is {value!r}, expected a mapping of sources to outputs")
@@ -105,6 +124,7 @@ _VALUES: Dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("SUFFIX,...", "FIELD,...", "NAME,..."), _joined),
     "A,B": _fields,
     "OLD:NEW,...": _renamed,
+    "FIELD:DTYPE,...": _cast,
     "I/N|slurm|slurm/N|mpi": part_text,
     "N|all": _sample_count,
     "NAME=SHARE,...|FILE": split_words,

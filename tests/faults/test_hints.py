@@ -142,6 +142,7 @@ FOLLOWED = [
     ("convert x.npy {o} --to npy --labels labels.csv", "convert x.npy {o} --to npy"),
     ("convert x.npy {o} --to npy --hidden keep", "convert x.npy {o} --to npy"),
     ("convert photos {o} --to npy", "convert photos {o} --to record"),
+    ("convert y=y.npy {o} --to npy --cast y:bool", "convert y=y.npy {o} --to npy --cast y:bool --lossy"),
     ("convert photos {o} --to lmdb --rename image:label", "convert photos {o} --to lmdb --rename image:label --drop label"),
     ("convert photos {o} --to hdf5 --rename image:image/encoded", "convert photos {o} --to record --rename image:image/encoded"),
     ("convert photos {o} --to lmdb --fields image --drop label", "convert photos {o} --to lmdb --fields image"),

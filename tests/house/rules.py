@@ -36,7 +36,7 @@ ROOMS = INSTALLED | {
     "labels": "base io data format flow manifest shards arrays",
     "folders": "base io data wire format flow image manifest shards labels",
     "archives": "base io wire format manifest shards labels folders",
-    "sources": "base io data wire format flow image manifest shards arrays datasets encoding sampling labels folders archives",
+    "sources": "base io data wire numbers format flow image manifest shards arrays datasets encoding sampling labels folders archives",
     "verify": "base io data format flow image manifest shards datasets arrays encoding labels folders archives sources verify.hpp",
     "report": "base io data numbers format flow image pixels manifest shards datasets encoding sampling loading sources verify",
     "requests": "base io data format manifest shards encoding sampling labels sources verify",

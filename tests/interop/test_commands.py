@@ -133,6 +133,8 @@ def test_a_call_is_a_command_line(tmp_path):
     result = shale.convert(tmp_path / "x.npz", tmp_path / "set", "npy", fields=["c\\", "a,b"])
     assert [each.name for each in result.fields] == ["c\\", "a,b"]
     named = {"drop": ["d"], "rename": {"a,b": "c:d", "c\\": "x"}}
+    cast = {"a:b": np.uint16, "x": "float32", "y": float}
+    assert words_of("convert", [b"in", b"out"], {"cast": cast, "lossy": True})[1:3] == [b"--cast=a\\:b:uint16,x:float32,y:float64", b"--lossy"]
     assert words_of("convert", [b"in", b"out"], named)[1:3] == [b"--drop=d", b"--rename=a\\,b:c\\:d,c\\\\:x"]
     assert [each.name for each in shale.convert(tmp_path / "x.npz", tmp_path / "named", "npy", **named).fields] == ["c:d", "x"]
     drawn = shale.resample(tmp_path / "x.npz", tmp_path / "d.npy", fields="d", also={odd: tmp_path / "also=.npy"})

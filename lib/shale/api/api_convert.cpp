@@ -67,8 +67,9 @@ ConvertRequest request_of(const ConvertOptions& options) {
   }
   ConvertRequest request = request_to_write(options.to, asked, options.resources);
   request.inputs = options.inputs;
-  request.fields = {.only = options.fields, .dropped = options.drop, .renamed = {}};
+  request.fields = {.only = options.fields, .dropped = options.drop, .is_lossy = options.lossy};
   if (!options.rename.empty()) request.fields.renamed = parse_renames(options.rename);
+  if (!options.cast.empty()) request.fields.casts = parse_casts(options.cast);
   request.join = join_of(options.on, options.partners);
   request.labels = {.path = options.labels,
                     .label_column = options.label_column,

@@ -7,6 +7,9 @@
 #include "shale/base/error.hpp"
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
+#include "shale/data/field_type.hpp"
+#include "shale/data/fixed_value.hpp"
 
 namespace shale {
 namespace {
@@ -16,12 +19,13 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 }
 
 Error not_a_field(std::string_view option, const std::string& name, std::string_view fact,
-                  const std::vector<std::string>& there) {
+                  const std::vector<std::string>& there,
+                  std::string_view list = "its fields are ") {
   std::string shown;
   for (const std::string& one : there) shown += (shown.empty() ? "" : ", ") + printable(one);
   return Error(Code::usage, "{} names '{}', which {}", option, printable(name), fact)
       .hint(did_you_mean(name, there))
-      .hint("its fields are " + shown);
+      .hint(std::string(list) + shown);
 }
 
 std::string why_not_there(const std::string& name, const LeftOutList& left_out) {
@@ -51,6 +55,52 @@ std::string take_name(std::string_view& text, std::string_view delimiters) {
   return name;
 }
 
+// OLD:NEW,OLD:NEW, or what else such pairs are.
+std::vector<FieldName> parse_pairs(std::string_view text, std::string_view option,
+                                   std::string_view form) {
+  std::vector<FieldName> pairs;
+  for (std::string_view left = text; !left.empty() || pairs.empty();) {
+    FieldName& one = pairs.emplace_back();
+    one.of_input = take_name(left, ",:");
+    if (left.starts_with(':')) one.name = take_name(left = left.substr(1), ",:");
+    const bool is_last = left.size() < 2;
+    if ((is_last ? !left.empty() : left.front() != ',') || one.of_input.empty() ||
+        one.name.empty()) {
+      throw Error(Code::usage, "{} '{}' does not have the form {},{}", option, printable(text),
+                  form, form)
+          .hint("a comma or a colon that belongs to a name has a backslash in front");
+    }
+    left.remove_prefix(is_last ? left.size() : 1);
+  }
+  return pairs;
+}
+
+constexpr std::string_view kNumberTypes =
+    "the types are bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, "
+    "float32 and float64";
+
+bool is_of_numbers(const DType& dtype) {
+  constexpr std::uint64_t kMostBytes = 8;
+  return !dtype.is_structured() && dtype.item_bytes() <= kMostBytes && dtype.descr().size() > 2 &&
+         std::string_view("biuf").find(dtype.descr()[1]) != std::string_view::npos;
+}
+
+bool holds_numbers(const Field& field) {
+  return !is_located(field.kind) || (field.kind == Kind::tensor && is_of_numbers(field.dtype));
+}
+
+std::optional<DType> number_dtype(std::string_view name) {
+  std::optional<DType> dtype;
+  try {
+    const Field type = parse_field_type(name);
+    if (holds_numbers(type) && type.shape.empty() && !type.is_optional)
+      dtype = dtype_of_column(type);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return dtype && is_of_numbers(*dtype) ? dtype : std::nullopt;
+}
+
 }  // namespace
 
 bool FieldChoice::takes(std::string_view name) const {
@@ -58,21 +108,53 @@ bool FieldChoice::takes(std::string_view name) const {
 }
 
 std::vector<FieldName> parse_renames(std::string_view text) {
-  std::vector<FieldName> renamed;
-  for (std::string_view left = text; !left.empty() || renamed.empty();) {
-    FieldName& one = renamed.emplace_back();
-    one.of_input = take_name(left, ",:");
-    if (left.starts_with(':')) one.name = take_name(left = left.substr(1), ",:");
-    const bool is_last = left.size() < 2;
-    if ((is_last ? !left.empty() : left.front() != ',') || one.of_input.empty() ||
-        one.name.empty()) {
-      throw Error(Code::usage, "--rename '{}' does not have the form OLD:NEW,OLD:NEW",
-                  printable(text))
-          .hint("a comma or a colon that belongs to a name has a backslash in front");
+  return parse_pairs(text, "--rename", "OLD:NEW");
+}
+
+std::vector<FieldCast> parse_casts(std::string_view text) {
+  std::vector<FieldCast> casts;
+  for (const auto& [field, type, none] : parse_pairs(text, "--cast", "FIELD:DTYPE")) {
+    if (std::ranges::find(casts, field, &FieldCast::field) != casts.end())
+      throw Error(Code::usage, "--cast names '{}' twice", printable(field));
+    const std::optional<DType> dtype = number_dtype(type);
+    if (!dtype) {
+      throw Error(Code::usage, "--cast: '{}' is not a type of numbers", printable(type))
+          .hint(std::string(kNumberTypes));
     }
-    left.remove_prefix(is_last ? left.size() : 1);
+    casts.push_back({field, *dtype});
   }
-  return renamed;
+  return casts;
+}
+
+std::vector<std::vector<DType>> casts_of(const FieldChoice& choice, const Schema& schema) {
+  std::vector<std::vector<DType>> steps(schema.fields.size());
+  std::vector<std::string> all, castable;
+  for (const Field& field : schema.fields) {
+    all.push_back(field.name);
+    if (holds_numbers(field)) castable.push_back(field.name);
+  }
+  for (const FieldCast& cast : choice.casts) {
+    const std::optional<std::size_t> at = schema.find(cast.field);
+    if (!at) throw not_a_field("--cast", cast.field, "is not a field of the result", all);
+    const Field& field = schema.fields[*at];
+    if (!holds_numbers(field)) {
+      const std::string fact =
+          fmt::format("is {}: only bool, integers and floats are cast", field_type_text(field));
+      if (castable.empty())
+        throw Error(Code::usage, "--cast names '{}', which {}", printable(cast.field), fact)
+            .hint("leave out the option");
+      throw not_a_field("--cast", cast.field, fact, castable, "its fields of numbers are ");
+    }
+    const DType& before = steps[*at].empty() ? dtype_of_column(field) : steps[*at].back();
+    if (before != cast.dtype) steps[*at].push_back(cast.dtype);
+  }
+  return steps;
+}
+
+Field cast_field(const Field& field, const DType& dtype) {
+  Field cast = field_of_column(field.name, dtype, field.shape);
+  cast.is_optional = field.is_optional;
+  return cast;
 }
 
 std::vector<std::size_t> taken_fields(const FieldChoice& choice, const Schema& schema,
@@ -147,12 +229,13 @@ LeftOutList without_dropped(const FieldChoice& choice, LeftOutList left_out) {
 
 std::string field_names_text(const std::vector<FieldName>& names) {
   std::string text;
-  for (const auto& [of_input, name] : names) {
+  for (const auto& [of_input, name, dtypes] : names) {
     if (!text.empty()) text += ',';
     append_name(text, of_input);
-    if (name == of_input) continue;
+    if (name == of_input && dtypes.empty()) continue;
     text += ':';
     append_name(text, name);
+    for (const std::string& dtype : dtypes) text += ':' + dtype;
   }
   return text;
 }
@@ -162,7 +245,8 @@ std::vector<FieldName> field_names_of(std::string_view text) {
   while (!text.empty()) {
     FieldName& name = names.emplace_back();
     name.name = name.of_input = take_name(text, ",:");
-    if (text.starts_with(':')) name.name = take_name(text = text.substr(1), ",");
+    if (text.starts_with(':')) name.name = take_name(text = text.substr(1), ",:");
+    while (text.starts_with(':')) name.dtypes.push_back(take_name(text = text.substr(1), ",:"));
     if (!text.empty()) text.remove_prefix(1);
   }
   return names;
@@ -172,11 +256,21 @@ FieldChoice recorded_choice(std::string_view recorded, const Schema& schema,
                             std::string_view option) {
   const std::vector<FieldName> theirs = field_names_of(option);
   FieldChoice choice;
-  for (const auto& [of_input, name] : field_names_of(recorded)) {
+  choice.is_lossy = true;  // what did not fit was accepted
+  for (const auto& [of_input, name, dtypes] : field_names_of(recorded)) {
     const auto renamed = std::ranges::find(theirs, of_input, &FieldName::of_input);
     std::string there = renamed == theirs.end() ? of_input : renamed->name;
     if (!schema.find(there)) there = name;
     if (!schema.find(there) || is_in(choice.only, there)) continue;
+    // What it was cast to before is not done again.
+    std::size_t done = renamed == theirs.end() ? 0 : renamed->dtypes.size();
+    if (done > dtypes.size() ||
+        !std::equal(dtypes.begin(), dtypes.begin() + std::ptrdiff_t(done), renamed->dtypes.begin()))
+      done = 0;
+    for (; done < dtypes.size(); ++done) {
+      if (const std::optional<DType> dtype = number_dtype(dtypes[done]))
+        choice.casts.push_back({name, *dtype});
+    }
     choice.only.push_back(there);
     if (there != name) choice.renamed.push_back({std::move(there), name});
   }

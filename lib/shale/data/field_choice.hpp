@@ -12,8 +12,8 @@
 
 namespace shale {
 
-/// The option of manifests that says which fields of an input were taken, and their names from
-/// there on: "image:images,label". Absent: all, as they are called.
+/// The option of manifests that says which fields of an input were taken, their names from there
+/// on, and what they were cast to: "image:images,label,x:x:float32". Absent: all, as they are.
 inline constexpr std::string_view kFieldsOption = "fields";
 
 /// The field that labels are in, unless it was renamed.
@@ -22,23 +22,47 @@ inline constexpr std::string_view kLabelField = "label";
 /// A field by its name in an input, and its name in what is made of it.
 struct FieldName {
   std::string of_input, name;
+  std::vector<std::string> dtypes = {};  ///< that it was cast to, one after the other: "float32"
   friend bool operator==(const FieldName&, const FieldName&) = default;
 };
 
-/// Which fields of an input are taken, and what they are called from there on.
+/// A field by its new name, and the type that its numbers get.
+struct FieldCast {
+  std::string field;
+  DType dtype;
+  friend bool operator==(const FieldCast&, const FieldCast&) = default;
+};
+
+/// Which fields of an input are taken, what they are called from there on, and of what type their
+/// numbers are.
 struct FieldChoice {
   std::vector<std::string> only = {};     ///< in this order; empty: all
   std::vector<std::string> dropped = {};  ///< not with `only`
   std::vector<FieldName> renamed = {};
+  std::vector<FieldCast> casts = {};  ///< of one field one after the other
+  bool is_lossy = false;              ///< numbers that do not fit become the nearest that do
 
   /// True for a field of this name, if there is one.
   [[nodiscard]] bool takes(std::string_view name) const;
   [[nodiscard]] bool takes_all() const { return only.empty() && dropped.empty(); }
-  [[nodiscard]] bool is_empty() const { return takes_all() && renamed.empty(); }
+  [[nodiscard]] bool is_empty() const { return takes_all() && renamed.empty() && casts.empty(); }
 };
 
 /// The words of --rename: "image:images,label:labels". Errors: Code::usage for another form.
 [[nodiscard]] std::vector<FieldName> parse_renames(std::string_view text);
+
+/// The words of --cast: "x:float32,y:uint16". Errors: Code::usage for another form, a field that is
+/// named twice, and what is not a type of numbers.
+[[nodiscard]] std::vector<FieldCast> parse_casts(std::string_view text);
+
+/// For each field of a schema, which has its new name, the types that it is cast to, one after the
+/// other. Errors: Code::usage, with the names that there are, for one that there is not, or that
+/// does not hold numbers.
+[[nodiscard]] std::vector<std::vector<DType>> casts_of(const FieldChoice& choice,
+                                                       const Schema& schema);
+
+/// What a field is once its numbers are of another type.
+[[nodiscard]] Field cast_field(const Field& field, const DType& dtype);
 
 /// The positions of the fields that are taken, in order. What was left out of the input already may
 /// be dropped. Errors: Code::usage, with the names that there are, for one that there is not, that

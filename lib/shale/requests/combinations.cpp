@@ -43,6 +43,8 @@ bool has_listing(Request request) { return !request.files.listing.shared.empty()
 bool has_classes(Request request) { return !request.classes.from.empty(); }
 bool has_new_classes(Request request) { return request.classes.adds; }
 bool has_drop(Request request) { return !request.fields.dropped.empty(); }
+bool is_lossy(Request request) { return request.fields.is_lossy; }
+bool has_no_casts(Request request) { return request.fields.casts.empty(); }
 bool has_fields(Request request) { return !request.fields.only.empty(); }
 bool has_split(Request request) { return !request.split.is_empty(); }
 bool has_suffixes(Request request) { return !request.files.suffixes.empty(); }
@@ -154,6 +156,7 @@ constexpr Exclusion kExclusions[] = {
     {"select -", "stdin as input", lists_on_stdin, reads_stdin, "stdin cannot be both the input and the list of --select or --exclude", "write the list into a file", false},
     {"new-classes", "no --append", has_new_classes, is_no_append, "--{option} has no effect without --append", "leave it out, or pass --append", false},
     {"drop", "--fields", has_drop, has_fields, "--{option} and --fields exclude each other", "name the fields that are wanted with --fields alone", false},
+    {"lossy", "no --cast", is_lossy, has_no_casts, "--{option} has no effect without --cast", kLeaveOut, false},
     {"part", kOneFile, has_part, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"part", kClassFiles, has_part, kToClasses, kIdleByClass, kLeaveOut},
     {"part", "--append", has_part, kToAppended, kNotByAppend, kEither},

@@ -26,7 +26,8 @@ class ChosenFields final : public SourceOver {
       place_of_[fields_[i]] = i;
       const std::string& name = whole.fields[fields_[i]].name;
       const auto renamed = std::ranges::find(before, name, &FieldName::name);
-      recorded.push_back({renamed == before.end() ? name : renamed->of_input, names[i]});
+      recorded.push_back(renamed == before.end() ? FieldName{name, names[i]} : *renamed);
+      recorded.back().name = names[i];
     }
     describe(recorded, names);
   }
@@ -138,13 +139,15 @@ class ChosenFields final : public SourceOver {
 }  // namespace
 
 std::unique_ptr<Source> make_chosen_fields(std::unique_ptr<Source> source,
-                                           const FieldChoice& choice, const std::string& input) {
+                                           const FieldChoice& choice, const std::string& input,
+                                           const CastWork& work) {
   if (choice.is_empty()) return source;
   const SourceInfo& info = source->info();
   try {
     std::vector<std::size_t> fields = taken_fields(choice, info.schema, info.left_out);
     const std::vector<std::string> names = new_names(choice, info.schema, fields);
-    return std::make_unique<ChosenFields>(std::move(source), choice, std::move(fields), names);
+    source = std::make_unique<ChosenFields>(std::move(source), choice, std::move(fields), names);
+    return make_cast_fields(std::move(source), choice, work);
   } catch (Error& error) {
     error.at(input);
     throw;
@@ -152,11 +155,11 @@ std::unique_ptr<Source> make_chosen_fields(std::unique_ptr<Source> source,
 }
 
 std::unique_ptr<Source> make_recorded_fields(std::unique_ptr<Source> source,
-                                             const std::string& recorded,
-                                             const std::string& input) {
+                                             const std::string& recorded, const std::string& input,
+                                             const CastWork& work) {
   const SourceInfo& info = source->info();
   const FieldChoice choice = recorded_choice(recorded, info.schema, info.fields);
-  return make_chosen_fields(std::move(source), choice, input);
+  return make_chosen_fields(std::move(source), choice, input, work);
 }
 
 }  // namespace shale

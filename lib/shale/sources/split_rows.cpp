@@ -25,7 +25,9 @@ SplitRows::SplitRows(const InputRequest& input, const SplitRequest& split,
       events_(events) {
   input_.order.is_shuffled = false;
   input_.order.part.reset();
-  input_.fields.renamed.clear();  // which samples have labels is known by the names of the input
+  // Which samples have labels is known by the names and numbers of the input.
+  input_.fields.renamed.clear();
+  input_.fields.casts.clear();
   for (std::size_t part = 0; part < split.parts.size(); ++part)
     files_.push_back(std::make_unique<NamelessFile>(scratch_folder));
   split.has_files() ? take_lists(split) : take_shares(split, input.order.seed);

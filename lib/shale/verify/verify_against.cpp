@@ -45,13 +45,21 @@ std::vector<std::string> names_in_input(const Manifest& manifest) {
   return names;
 }
 
-// Columns that have other names in the dataset get these.
-void rename_columns(std::vector<ArrayColumn>& columns, const Manifest& ours) {
+CastWork work_on_casts(const VerifyRequest& request, const VerifyLog& log) {
+  return {.memory_bytes = request.memory_bytes / 2,
+          .stop_if_asked = [&log] { log.events().stop_if_asked(); }};
+}
+
+// Columns that have other names in the dataset get these; what they were cast to.
+FieldChoice rename_columns(std::vector<ArrayColumn>& columns, const Manifest& ours) {
   Schema theirs;
   for (const ArrayColumn& column : columns) theirs.fields.push_back({.name = column.name});
-  const FieldChoice choice = recorded_choice(option_of(ours, kFieldsOption), theirs, {});
-  for (const auto& [of_input, name] : choice.renamed)
-    columns[theirs.find(of_input).value()].name = name;
+  FieldChoice choice = recorded_choice(option_of(ours, kFieldsOption), theirs, {});
+  for (const FieldName& renamed : choice.renamed)
+    columns[theirs.find(renamed.of_input).value()].name = renamed.name;
+  choice.only = {};
+  choice.renamed = {};
+  return choice;
 }
 
 // The names in `theirs` that fields have which `ours` has too, by their own names or by those that
@@ -107,7 +115,7 @@ std::vector<std::string> take_common_columns(std::vector<ArrayColumn>& columns,
 void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& dataset,
                          ArrayColumns arrays, VerifyLog& log) {
   const Manifest& ours = dataset.manifest;
-  rename_columns(arrays.columns, ours);
+  const FieldChoice casts = rename_columns(arrays.columns, ours);
   const auto name = [](const ArrayColumn& column) { return column.name; };
   std::vector<std::string> names;
   std::ranges::transform(arrays.columns, std::back_inserter(names), name);
@@ -117,7 +125,11 @@ void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& data
   const bool is_reordered =
       request.against.size() == 1 && !std::ranges::equal(arrays.columns, names, {}, name);
   const std::uint64_t findings = log.findings();
-  const DatasetDigest theirs = digest_of_arrays(ours, request, arrays, log);
+  const OpenArrays open = [&](ArrayRequest columns, const Events& events) {
+    return make_chosen_fields(open_array_source(std::move(columns), events), casts,
+                              request.against.front(), work_on_casts(request, log));
+  };
+  const DatasetDigest theirs = digest_of_arrays(ours, request, arrays, log, open);
   if (log.findings() > findings) {
     log.report().comparison = {.verdict = SourceVerdict::different,
                                .findings = log.findings() - findings,
@@ -127,11 +139,10 @@ void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& data
   if (theirs.samples == ours.digest.samples && theirs.content == ours.digest.content)
     return judge_by_digests(ours, theirs, std::move(besides), is_reordered, log);
   if (is_unreadable(dataset, log)) return;
-  const std::unique_ptr<Source> source =
-      open_array_source({.arrays = std::move(arrays),
-                         .scratch_folder = temporary_folder(),
-                         .memory_bytes = request.memory_bytes / 4},
-                        log.events());
+  const std::unique_ptr<Source> source = open({.arrays = std::move(arrays),
+                                               .scratch_folder = temporary_folder(),
+                                               .memory_bytes = request.memory_bytes / 4},
+                                              log.events());
   compare_samples(*source,
                   {.request = request,
                    .dataset = dataset,
@@ -212,10 +223,13 @@ void compare_datasets(const VerifyRequest& request, const OpenedDataset& dataset
         .at(request.against.front())
         .hint("'shale info' lists the fields of both");
   }
-  const FieldChoice renamed{.renamed = std::move(common.renamed)};
+  const FieldChoice renamed{.renamed = std::move(common.renamed),
+                            .casts = std::move(common.casts),
+                            .is_lossy = common.is_lossy};
   if (besides.empty() && renamed.is_empty()) common.only.clear();
-  const std::unique_ptr<Source> samples = make_chosen_fields(
-      make_dataset_source(source, {.fields = common}), renamed, request.against.front());
+  const std::unique_ptr<Source> samples =
+      make_chosen_fields(make_dataset_source(source, {.fields = common}), renamed,
+                         request.against.front(), work_on_casts(request, log));
   const bool does_image_work = !ours.transform.empty() && theirs.transform != ours.transform;
   if (does_image_work && by == JoinedBy::content && other_codec(ours.transform))
     return compare_what_went_in(ours, *samples, request, log);
@@ -369,7 +383,8 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, Ve
                  .memory_bytes = request.memory_bytes / 4,
                  .all_memory_bytes = request.memory_bytes,
                  .stop_if_asked = [&] { log.events().stop_if_asked(); }});
-  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), "stdin");
+  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), "stdin",
+                                work_on_casts(request, log));
   const bool has_labels = label_of(source->info().schema, source->info().fields).has_value();
   if (!has_labels && label_of(manifest)) log.note("labels were not compared: the list has none");
   compare_files(*source, request, dataset, "stdin", has_labels, log);
@@ -453,7 +468,8 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
     folder.tree = open_tree_of_archive(folder);
     source = is_of_frames ? open_frames(folder) : open_folder(folder);
   }
-  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), against);
+  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), against,
+                                work_on_casts(request, log));
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
   if (!compares_labels && metadata.empty() && label_of(manifest))
     log.note("labels were not compared: pass --labels with the file that has them");

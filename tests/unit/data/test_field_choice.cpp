@@ -39,6 +39,41 @@ TEST_CASE("parse renames: another form is refused") {
   }
 }
 
+TEST_CASE("parse casts: fields and types of numbers") {
+  const std::vector<FieldCast> casts = parse_casts("x:float32,y\\,z:np.uint16,b:bool,i:int64");
+  CHECK(casts == std::vector<FieldCast>{{"x", DType::parse("<f4")},
+                                        {"y,z", DType::parse("<u2")},
+                                        {"b", DType::parse("|b1")},
+                                        {"i", DType::parse("<i8")}});
+  for (const char* text : {"", "x", "x:", "x:float32,x:int8", "x:text", "x:complex64", "x:bfloat16",
+                           "x:float32 (3)", "x:datetime64[s]", "x:int8?"}) {
+    CAPTURE(text);
+    CHECK(error_of([&] { (void)parse_casts(text); }).code() == Code::usage);
+  }
+}
+
+TEST_CASE("field choice: only numbers are cast, and only to another type") {
+  const FieldChoice choice{.casts = parse_casts("label:int64")};
+  CHECK(casts_of(choice, three_fields()) == std::vector<std::vector<DType>>(3));
+  CHECK(casts_of({.casts = parse_casts("label:int8")}, three_fields())[1].size() == 1);
+  for (const char* text : {"mask:int8", "image:int8", "caption:int8"}) {
+    CAPTURE(text);
+    CHECK(error_of([&] { (void)casts_of({.casts = parse_casts(text)}, three_fields()); }).code() ==
+          Code::usage);
+  }
+}
+
+TEST_CASE("field choice: a recorded one casts what was not cast before") {
+  const std::string recorded = "image,label:y:int16:float32,caption";
+  const FieldChoice all = recorded_choice(recorded, three_fields(), "");
+  CHECK(all.casts ==
+        std::vector<FieldCast>{{"y", DType::parse("<i2")}, {"y", DType::parse("<f4")}});
+  CHECK(all.is_lossy);
+  const FieldChoice rest =
+      recorded_choice(recorded, three_fields(), "image,label:label:int16,caption");
+  CHECK(rest.casts == std::vector<FieldCast>{{"y", DType::parse("<f4")}});
+}
+
 TEST_CASE("field choice: fields are taken in the order in which they are named, and renamed") {
   CHECK(names_of({.only = {"label", "image"}}) == std::vector<std::string>{"label", "image"});
   CHECK(names_of({.dropped = {"label"}}) == std::vector<std::string>{"image", "caption"});
@@ -64,9 +99,11 @@ TEST_CASE("field choice: names that there are not, or that clash, are refused") 
 }
 
 TEST_CASE("field choice: what a manifest records of it comes back, whatever is in the names") {
-  const std::vector<FieldName> names = {{"a,b", "c:d"}, {"label", "label"}, {"x\\", "y"}};
+  const std::vector<FieldName> names = {
+      {"a,b", "c:d"}, {"label", "label"}, {"x\\", "y"}, {"n", "n", {"int8", "float32"}}};
   CHECK(field_names_of(field_names_text(names)) == names);
-  CHECK(field_names_text({{"image", "images"}, {"label", "label"}}) == "image:images,label");
+  CHECK(field_names_text({{"image", "images"}, {"label", "label"}, {"x", "x", {"float32"}}}) ==
+        "image:images,label,x:x:float32");
 }
 
 TEST_CASE("field choice: a recorded one is applied to an input that has the new names already") {
