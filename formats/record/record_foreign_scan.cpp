@@ -45,8 +45,21 @@ class ForeignRecordScanner : private FrameScanner {
  private:
   void report(std::size_t field, std::string message, std::uint64_t offset, std::string found,
               std::string expected) {
+    if (is_told_by_checksum()) return;
     draft_.begin(std::move(message), offset).field = schema_.fields[field].name;
     draft_.send(std::move(found), std::move(expected));
+  }
+
+  // Where only the structure is read, a record that is not as it should be is proved: if it is
+  // damaged, its checksum is the one finding.
+  bool is_told_by_checksum() {
+    if (reads_payload_ || frame_ == nullptr) return is_wrong_;
+    if (std::optional<Finding> wrong = check_payload(view_, *frame_, {}, pace_)) {
+      is_wrong_ = true;
+      draft_.pass_on(*std::move(wrong));
+    }
+    frame_ = nullptr;
+    return is_wrong_;
   }
 
   void scan_value(const RecordFrame& frame) {
@@ -62,6 +75,8 @@ class ForeignRecordScanner : private FrameScanner {
 
   void scan_example(const RecordFrame& frame) {
     row_.record_offset = frame.begin;
+    frame_ = &frame;
+    is_wrong_ = false;
     row_.record_length = frame.bytes();
     // The whole frame in one read, where it is small.
     const std::uint64_t window = reads_payload_ ? kPayloadWindow : kStructureWindow;
@@ -84,7 +99,7 @@ class ForeignRecordScanner : private FrameScanner {
       for (std::size_t i = 0; i < schema_.fields.size(); ++i) fill_cell(i, frame);
     }
     if (reads_payload_) prove_places(frame);
-    if (fault) draft_.pass_on(std::move(*fault));
+    if (fault && !is_told_by_checksum()) draft_.pass_on(std::move(*fault));
   }
 
   // The field of a name; nullopt for one that the schema does not have.
@@ -129,6 +144,7 @@ class ForeignRecordScanner : private FrameScanner {
     const bool is_one = chosen_key_ != nullptr && chosen_key_->type == Type::bytes &&
                         chosen_key_->count == 1 && chosen_key_->first_length <= kMaxKeyBytes;
     if (!is_one) {
+      if (is_told_by_checksum()) return;
       draft_
           .begin("record has no key, but those before it do",
                  chosen_key_ == nullptr ? std::nullopt : std::optional(chosen_key_->list_offset))
@@ -238,6 +254,9 @@ class ForeignRecordScanner : private FrameScanner {
   const ShardLayout& layout_;
   std::vector<std::size_t> first_side_;  // of each field, in the sides of a row
   std::map<std::string, std::optional<std::size_t>, std::less<>> names_;
+
+  const RecordFrame* frame_ = nullptr;  // at hand, until it is proved
+  bool is_wrong_ = false;               // it was, and is not as its checksum says
 
   // Of the frame at hand; kept here so that their memory is.
   std::vector<ParsedFeature> parsed_;

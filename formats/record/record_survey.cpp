@@ -123,6 +123,8 @@ class RecordSurvey {
     if (frame.bytes() <= kStructureWindow) (void)window_.view(frame.begin, frame.bytes());
     const std::optional<std::string> fault = parse(frame);
     if (!fault) {
+    // A name or a type that no record had before may be damage: the checksum says.
+    if ((fault || has_news()) && check_payload(view_, frame, {}, pace_)) return std::nullopt;
       // From the last to the first: of features of one name the last counts.
       for (auto feature = parsed_.rbegin(); feature != parsed_.rend(); ++feature) note(*feature);
       for (const ParsedFeature& feature : parsed_) {
@@ -131,7 +133,6 @@ class RecordSurvey {
       ++records_;
       return std::nullopt;
     }
-    if (check_payload(view_, frame, {}, pace_)) return std::nullopt;
     return fmt::format(
         "not all records are a tf.train.Example, so each is one field of bytes, 'value' (record {} "
         "at "
@@ -158,6 +159,16 @@ class RecordSurvey {
   }
 
   void note(const ParsedFeature& feature) {
+  [[nodiscard]] bool has_news() const {
+    return std::ranges::any_of(parsed_, [this](const ParsedFeature& feature) {
+      const auto known = facts_.find(feature.name);
+      if (known == facts_.end()) return true;
+      const FeatureFacts& facts = known->second;
+      return facts.is_of_one_type && facts.records > 0 && feature.type != Type::none &&
+             feature.type != facts.type;
+    });
+  }
+
     auto known = facts_.find(feature.name);
     if (known == facts_.end()) known = meet(feature.name);
     FeatureFacts& facts = known->second;

@@ -52,6 +52,22 @@ def test_files_that_are_compressed_as_a_whole_are_converted(tmp_path, packing):
         assert dataset[5]["ids"].tolist() == [0]
 
 
+def test_a_flipped_bit_is_damage_wherever_it_lies(tmp_path):
+    """In the name of a feature it may make one that no field can have, or two of one name: the checksum speaks first."""
+    path = tmp_path / "a.tfrecord"
+    writer = TFRecordWriter(str(path))
+    for number in range(3):
+        writer.write({"img.a": (b"\xff\xd8", "byte"), "label_1": (number, "int"), "f": ([0.5, number], "float")})
+    writer.close()
+    plain = path.read_bytes()
+    record = len(plain) // 3
+    for at in range(record + 12, 2 * record - 4):
+        for bit in range(8):
+            path.write_bytes(plain[:at] + bytes([plain[at] ^ 1 << bit]) + plain[at + 1 :])
+            told = run_shale("convert", path, tmp_path / "out", "--to", "record", code=3).stderr
+            assert b"checksum" in told, (at, bit, told)
+
+
 @pytest.mark.parametrize("change", [lambda packed: packed[: len(packed) // 2], lambda packed: packed[:-5] + b"12345", lambda packed: packed + b"more"])
 def test_damaged_compressed_files_are_named(tmp_path, change):
     plain = write_examples(tmp_path / "plain.tfrecord")
