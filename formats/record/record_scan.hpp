@@ -37,13 +37,15 @@ void scan_foreign_record(const ShardInput& input, const RowSink& rows, const Fin
                                         const WalkProgress& progress = {});
 
 /// The same for a file that unpack_record_file writes of this one: what features it writes again,
-/// and how large it is at most.
+/// and how large it is at most. `arrays`: fields whose integers are arrays even where each record
+/// has one.
 struct UnpackedSurvey {
   Survey survey;
   std::vector<std::string> features;
   std::uint64_t most_bytes = 0;
 };
 [[nodiscard]] UnpackedSurvey survey_unpacked_record_file(const InputFile& file,
+                                                         const std::vector<std::string>& arrays,
                                                          const WalkProgress& progress);
 
 /// How a file is compressed as a whole, by its first bytes.

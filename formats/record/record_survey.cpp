@@ -85,9 +85,10 @@ class RecordSurvey {
         window_(file, kStructureWindow),
         view_(window_.views()) {}
 
-  // As if all numbers were arrays.
-  UnpackedSurvey run_unpacked() {
+  // As if all numbers were arrays; `arrays`: also those of these fields, of which there is one.
+  UnpackedSurvey run_unpacked(std::vector<std::string> arrays) {
     is_unpacked_ = true;
+    arrays_ = std::move(arrays);
     UnpackedSurvey found{.survey = run(), .features = std::move(unpacked_)};
     found.most_bytes = file_.size();
     for (const std::string& feature : found.features) {
@@ -122,9 +123,9 @@ class RecordSurvey {
   std::optional<std::string> add(const RecordFrame& frame) {
     if (frame.bytes() <= kStructureWindow) (void)window_.view(frame.begin, frame.bytes());
     const std::optional<std::string> fault = parse(frame);
-    if (!fault) {
     // A name or a type that no record had before may be damage: the checksum says.
     if ((fault || has_news()) && check_payload(view_, frame, {}, pace_)) return std::nullopt;
+    if (!fault) {
       // From the last to the first: of features of one name the last counts.
       for (auto feature = parsed_.rbegin(); feature != parsed_.rend(); ++feature) note(*feature);
       for (const ParsedFeature& feature : parsed_) {
@@ -158,7 +159,6 @@ class RecordSurvey {
     return std::nullopt;
   }
 
-  void note(const ParsedFeature& feature) {
   [[nodiscard]] bool has_news() const {
     return std::ranges::any_of(parsed_, [this](const ParsedFeature& feature) {
       const auto known = facts_.find(feature.name);
@@ -169,6 +169,7 @@ class RecordSurvey {
     });
   }
 
+  void note(const ParsedFeature& feature) {
     auto known = facts_.find(feature.name);
     if (known == facts_.end()) known = meet(feature.name);
     FeatureFacts& facts = known->second;
@@ -348,7 +349,8 @@ class RecordSurvey {
     const bool has_numbers = facts.type != Type::bytes;
     if (has_numbers && facts.empty == facts.records)
       return leave_out("no_value", "its lists of numbers are empty");
-    if (has_numbers && facts.is_one_at_most) {
+    const bool is_array = std::ranges::find(arrays_, field_name_of(feature)) != arrays_.end();
+    if (has_numbers && facts.is_one_at_most && !is_array) {
       // Of lists of one number, an empty one has none.
       field.is_optional = facts.records - facts.empty < records_;
       field.kind = facts.type == Type::integers ? Kind::integer : Kind::real;
@@ -371,7 +373,7 @@ class RecordSurvey {
     }
     field.kind = Kind::tensor;
     field.dtype = DType::parse(is_integers ? "<i8" : kFloatDType);
-    field.shape = {facts.is_of_one_count && facts.count > 0 ? facts.count : kFreeSide};
+    field.shape = {facts.is_of_one_count && facts.count > 0 && !is_array ? facts.count : kFreeSide};
     return field;
   }
 
@@ -395,7 +397,7 @@ class RecordSurvey {
   std::map<std::string, FeatureFacts> facts_;
   std::uint64_t frames_ = 0, records_ = 0;  // records: of the frames, those that could be read
   bool is_unpacked_ = false;
-  std::vector<std::string> unpacked_;  // features
+  std::vector<std::string> unpacked_, arrays_;  // features; fields
   std::vector<std::string> notes_;
   LeftOutList left_out_;
 };
@@ -436,9 +438,11 @@ Survey survey_record_file(const InputFile& file, const Parsing& parsing,
   return survey;
 }
 
-UnpackedSurvey survey_unpacked_record_file(const InputFile& file, const WalkProgress& progress) {
+UnpackedSurvey survey_unpacked_record_file(const InputFile& file,
+                                           const std::vector<std::string>& arrays,
+                                           const WalkProgress& progress) {
   refuse_compressed(file);
-  return RecordSurvey(file, progress).run_unpacked();
+  return RecordSurvey(file, progress).run_unpacked(arrays);
 }
 
 }  // namespace shale

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -181,6 +183,15 @@ void decompress(const UnpackRequest& request, Packing packing, const NamelessFil
   (void)out.finish();
 }
 
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    lines.emplace_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+  }
+  return lines;
+}
+
 UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found) {
   if (const std::optional<std::uint64_t> free = free_space(request.into.descriptor());
       free && found.most_bytes > *free)
@@ -205,7 +216,8 @@ std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
       flat.emplace(temporary_folder());
       if (flatten_sequences(request, at_hand(), *flat)) file.emplace(flat->link());
     }
-    UnpackedSurvey found = survey_unpacked_record_file(at_hand(), {});
+    UnpackedSurvey found =
+        survey_unpacked_record_file(at_hand(), lines_of(request.parsing.keys), {});
     if (!file && found.features.empty()) return std::nullopt;
     return unpack_frames({.file = at_hand(),
                           .into = request.into,

@@ -103,6 +103,52 @@ def test_keys_that_begin_again(tmp_path):
     run_shale("verify", tmp_path / "out", "--against", tmp_path / "set")
 
 
+def test_a_dataset_of_variable_length_that_one_file_lacks_is_absent_there(tmp_path):
+    """Beside another of variable length, or where all other rows have one size; a side that differs is free."""
+    for name, words, has_tokens in (("a", True, True), ("b", True, False), ("c", False, False)):
+        (tmp_path / "set").mkdir(exist_ok=True)
+        with h5py.File(tmp_path / f"set/{name}.h5", "w") as file:
+            file["n"] = np.arange(3)
+            file["box"] = np.full((3, 2 + has_tokens, 4), 0.5, "f4")
+            if words:
+                file.create_dataset("word", data=[f"{name}{i}" for i in range(3)], dtype=h5py.string_dtype())
+            if has_tokens:
+                tokens = file.create_dataset("tokens", 3, dtype=h5py.vlen_dtype(np.int32))
+                for i in range(3):
+                    tokens[i] = np.arange(i)
+    for opened in (tmp_path / "set", tmp_path / "set/{c,a,b}.h5"):
+        with shale.Dataset(opened) as dataset:
+            assert dataset.types == {"n": "integer", "box": "float32 (?, 4)", "word": "text?", "tokens": "int32 (?)?"} or opened.name != "set"
+            rows = sorted((sample["word"] or "", sample["n"], sample["box"].shape, None if sample["tokens"] is None else sample["tokens"].tolist()) for sample in dataset)
+        assert rows[:3] == [("", i, (2, 4), None) for i in range(3)]
+        assert rows[3:6] == [(f"a{i}", i, (3, 4), list(range(i))) for i in range(3)]
+        assert rows[6:] == [(f"b{i}", i, (2, 4), None) for i in range(3)]
+    run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "record")
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "set")
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_a_feature_is_a_list_in_all_files_if_it_is_in_one(tmp_path, order):
+    """One value in each record of a file, several in another: what is a list within a file is one within a set."""
+    kinds = {"ids": "int", "score": "float", "name": "byte", "label": "int"}
+    for name in order:
+        writer = TFRecordWriter(str(tmp_path / f"{order.index(name)}{name}.tfrecord"))
+        for i in range(3):
+            many = 1 if name == "a" else i + 2
+            values = {"ids": [i] * many, "score": [i / 2] * many, "name": [b"%d" % i] * many, "label": [i]}
+            writer.write({field: (value, kinds[field]) for field, value in values.items()})
+        writer.close()
+    pattern = tmp_path / "*.tfrecord"
+    run_shale("convert", pattern, tmp_path / "out", "--to", "lmdb")
+    run_shale("verify", tmp_path / "out", "--against", pattern)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert dataset.types == {"ids": "int64 (?)", "label": "integer", "name": "list", "score": "float32 (?)"}
+        counts = [(len(sample["ids"]), len(sample["score"]), len(sample["name"])) for sample in dataset]
+        assert counts == ([(1,) * 3] * 3 + [(i + 2,) * 3 for i in range(3)] if order == "ab" else [(i + 2,) * 3 for i in range(3)] + [(1,) * 3] * 3)
+    told = run_shale("info", pattern).stdout
+    assert b"score float32 (?)" in told and b"left out feature 'ids' (varying_length)" in told and b"ids (integer)" not in told
+
+
 def test_fields_of_two_kinds_are_refused_by_file(tmp_path):
     for name, value in (("a.h5", np.zeros((3, 2), "f4")), ("b.h5", np.zeros((3, 2), "f8"))):
         with h5py.File(tmp_path / name, "w") as file:

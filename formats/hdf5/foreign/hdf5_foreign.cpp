@@ -121,8 +121,12 @@ class ForeignScanner {
     has_begun_ = true;
     if (input_.layout.rows.has_strides()) return check_fixed_rows();
     const std::uint64_t base = columns_.description.base_address;
-    for (const Hdf5ForeignColumn& column : columns_.fields)
-      fields_.emplace_back(column.field).values.emplace(column, base, file_, heap_);
+    for (std::size_t i = 0; i < column_of_.size(); ++i) {
+      const Hdf5ForeignColumn* const column = column_of_[i];
+      FieldValues& field =
+          fields_.emplace_back(column == nullptr ? input_.schema.fields[i] : column->field);
+      if (column != nullptr) field.values.emplace(*column, base, file_, heap_);
+    }
     if (columns_.key) key_.emplace(*columns_.key, base, file_, heap_);
     for (std::uint64_t number = 0; number < columns_.rows; ++number) {
       pace_.step_to_row(number, columns_.rows);
@@ -167,24 +171,39 @@ class ForeignScanner {
     draft_.send(names(found), names(input_.schema));
   }
 
-  // The index was made by survey(), from this file or from one that it was.
+  // The index was made by survey(), from this file or from one that it was; in a set, where others
+  // may have more fields.
   bool is_as_indexed() {
-    Schema found = columns_.schema();
-    const Schema& expected = input_.schema;
-    for (std::size_t i = 0; i < std::min(found.fields.size(), expected.fields.size()); ++i) {
-      // What the strings are is known by their values alone.
-      const Kind kind = expected.fields[i].kind;
-      if (columns_.fields[i].may_be_text() && kind == Kind::bytes) found.fields[i].kind = kind;
-      // An index may have been made before the dtype of numbers was kept.
-      if (!is_located(kind) && expected.fields[i].dtype.item_bytes() == 0)
-        found.fields[i].dtype = {};
+    bool is_same = columns_.key.has_value() == input_.layout.has_keys;
+    std::size_t met = 0;
+    for (const Field& field : input_.schema.fields) {
+      const auto column = std::ranges::find(
+          columns_.fields, field.name,
+          [](const Hdf5ForeignColumn& one) -> const std::string& { return one.field.name; });
+      const bool is_there = column != columns_.fields.end();
+      is_same = is_same && (is_there ? has_values_of(*column, field) : field.is_optional);
+      column_of_.push_back(is_there ? &*column : nullptr);
+      met += is_there ? 1 : 0;
     }
-    if (found.fields == expected.fields && columns_.key.has_value() == input_.layout.has_keys)
-      return true;
+    if (is_same && met == columns_.fields.size()) return true;
     draft_.begin("the datasets of this file are not those that were indexed");
-    draft_.send(names_of(found, columns_.key.has_value()),
-                names_of(expected, input_.layout.has_keys));
+    draft_.send(names_of(columns_.schema(), columns_.key.has_value()),
+                names_of(input_.schema, input_.layout.has_keys));
     return false;
+  }
+
+  static bool has_values_of(const Hdf5ForeignColumn& column, const Field& field) {
+    Field found = column.field;
+    // What the strings are is known by their values alone.
+    if (column.may_be_text() && field.kind == Kind::bytes) found.kind = Kind::bytes;
+    // An index may have been made before the dtype of numbers was kept, and that of int8.
+    if (!is_located(field.kind) && field.dtype.item_bytes() == 0) found.dtype = {};
+    if (field.kind == Kind::bytes && found.is_ragged() && found.dtype.descr() == "|i1") return true;
+    found.is_optional = field.is_optional;
+    for (std::size_t axis = 0; axis < std::min(found.shape.size(), field.shape.size()); ++axis) {
+      if (field.shape[axis] == kFreeSide) found.shape[axis] = kFreeSide;
+    }
+    return found == field;
   }
 
   // Their values are any bytes: there is nothing to walk.
@@ -215,6 +234,12 @@ class ForeignScanner {
     if (key_) scan_key(number);
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       const auto& [field, values] = fields_[i];
+      if (!values && !column_of_.empty()) {
+        const Field& absent = input_.schema.fields[i];
+        row_.cells[i].lacks_number = !is_located(absent.kind);
+        if (absent.is_ragged()) row_.sides.resize(row_.sides.size() + absent.shape.size());
+        continue;
+      }
       if (!values) {
         row_.cells[i].integer =
             field.name == kDemoField ? demo_ : static_cast<std::int64_t>(number);
@@ -237,9 +262,13 @@ class ForeignScanner {
       row_.cells[field] = values.rows().number(number, fields_[field].field);
       return;
     }
-    if (input_.schema.fields[field].is_ragged()) row_.sides.push_back(0);
+    const bool is_ragged = input_.schema.fields[field].is_ragged();
+    const std::span<const std::uint64_t> rows = std::span(values.rows().dataset().shape);
+    const bool is_vlen = values.rows().dataset().has_variable_length();
+    if (is_ragged && is_vlen) row_.sides.push_back(0);
+    if (is_ragged && !is_vlen) row_.sides.insert(row_.sides.end(), rows.begin() + 1, rows.end());
     row_.cells[field].place = checked(values.place_of(number));
-    if (input_.schema.fields[field].is_ragged()) {
+    if (is_ragged && is_vlen) {
       row_.sides.back() =
           row_.cells[field].place.length / input_.schema.fields[field].dtype.item_bytes();
     }
@@ -306,6 +335,8 @@ class ForeignScanner {
     std::optional<Hdf5Values> values;
   };
   std::deque<FieldValues> fields_;
+  // For each field of the schema; null: the file has no such dataset. Empty: it has demonstrations.
+  std::vector<const Hdf5ForeignColumn*> column_of_;
   std::int64_t demo_ = 0;
   bool has_begun_ = false;
   std::optional<Hdf5Values> key_;

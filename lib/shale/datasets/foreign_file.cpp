@@ -237,9 +237,14 @@ class Indexing {
     return format;
   }
 
+  // In a set whose samples are found by an index each file has one.
   static void widen(Survey& survey, const Schema& schema) {
     survey.schema.fields = schema.fields;
-    survey.layout.field_part.resize(schema.fields.size(), 0);
+    survey.layout.rows = RowStorage::indexed();
+    survey.bases.clear();
+    survey.samples = 0;
+    survey.layout.part_file = {0};
+    survey.layout.field_part.assign(schema.fields.size(), 0);
     survey.layout.has_elements = survey.schema.has_lists();
   }
 

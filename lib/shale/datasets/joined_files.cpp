@@ -12,6 +12,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/data/field_type.hpp"
 
 namespace shale {
@@ -34,9 +35,32 @@ void make_bytes_if_either_is(Field& one, Field& other) {
   if (one.is_json != other.is_json) one.is_json = other.is_json = false;
 }
 
+bool is_one_value(const Field& field) {
+  return field.kind != Kind::list && field.kind != Kind::tensor;
+}
+
+// A TFRecord file has lists alone, which are a field of one value where each has one.
+void make_list_if_either_is(Field& one, Field& other) {
+  if (is_one_value(one) == is_one_value(other)) return;
+  Field& narrow = is_one_value(one) ? one : other;
+  const Field& wide = is_one_value(one) ? other : one;
+  const bool is_list_of_it =
+      wide.kind == Kind::list
+          ? is_located(narrow.kind)
+          : wide.shape.size() == 1 &&
+                ((narrow.kind == Kind::integer && wide.dtype.descr() == "<i8") ||
+                 (narrow.kind == Kind::real && wide.dtype.descr() == "<f4"));
+  if (!is_list_of_it) return;
+  const bool is_optional = narrow.is_optional;
+  narrow = wide;
+  narrow.is_optional = is_optional;
+  if (wide.kind == Kind::tensor) narrow.shape = {kFreeSide};
+}
+
 // What both fields are, if a value of either is one of it: a side that differs is free.
-std::optional<Field> common_field(Field one, Field other) {
+std::optional<Field> common_field(Field one, Field other, bool are_lists) {
   make_bytes_if_either_is(one, other);
+  if (are_lists) make_list_if_either_is(one, other);
   Field both = one;
   both.is_optional = one.is_optional || other.is_optional;
   if (one.kind == Kind::tensor && one.shape.size() == other.shape.size()) {
@@ -53,7 +77,7 @@ std::optional<Field> common_field(Field one, Field other) {
 
 // The fields of both, in the order in which they come first.
 Schema common_schema(const Schema& ours, const Schema& theirs, const SetMember& member,
-                     const std::string& first_name) {
+                     const std::string& first_name, bool are_lists) {
   Schema all = ours;
   for (Field& field : all.fields) {
     const std::optional<std::size_t> there = theirs.find(field.name);
@@ -61,7 +85,7 @@ Schema common_schema(const Schema& ours, const Schema& theirs, const SetMember& 
       field.is_optional = true;
       continue;
     }
-    std::optional<Field> both = common_field(field, theirs.fields[*there]);
+    std::optional<Field> both = common_field(field, theirs.fields[*there], are_lists);
     if (!both) {
       throw Error(Code::unsupported, "has {}, but the files before it, such as '{}', have {}",
                   field_text(theirs.fields[*there]), printable(first_name), field_text(field))
@@ -75,6 +99,16 @@ Schema common_schema(const Schema& ours, const Schema& theirs, const SetMember& 
     all.fields.back().is_optional = true;
   }
   return all;
+}
+
+// What some file has, but not in place.
+bool is_unlocated(const LeftOutList& left_out, const std::string& field) {
+  constexpr std::string_view kReasons[] = {"varying_length", "several_integers", "not_packed",
+                                           "mixed_types"};
+  return std::ranges::any_of(left_out.entries, [&](const LeftOut& one) {
+    return std::ranges::find(kReasons, one.reason) != std::end(kReasons) &&
+           field_name_of(one.name) == field;
+  });
 }
 
 // Where rows are found without an index all have the fields of the first.
@@ -125,8 +159,6 @@ void JoinedFiles::refuse_other_kind(const SetMember& member, const Manifest& man
   compare(ours.database, theirs.database);
   compare(ours.has_keys ? "with keys" : "without keys",
           theirs.has_keys ? "with keys" : "without keys");
-  compare(ours.rows.has_index() ? "samples that differ in size" : "rows of one size",
-          theirs.rows.has_index() ? "samples that differ in size" : "rows of one size");
   if (found.empty()) return;
   throw Error(Code::unsupported, "is of another kind than '{}', the first file of the set",
               printable(first_name_))
@@ -151,7 +183,7 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
     return false;
   }
   const Manifest& first = shards_.empty() ? manifest : manifest_;
-  const bool is_fixed = !first.layout.rows.has_index();
+  const bool is_fixed = !first.layout.rows.has_index() && !manifest.layout.rows.has_index();
   if (is_fixed && manifest.digest.samples == 0)
     throw Error(Code::unsupported, "has no samples, but is in the set {}", printable(place_))
         .at(member.path);
@@ -166,8 +198,26 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
     if (is_fixed)
       refuse_other_fields(manifest_.schema, manifest.schema, member, first_name_);
     else
-      manifest_.schema = common_schema(manifest_.schema, manifest.schema, member, first_name_);
+      manifest_.schema = common_schema(manifest_.schema, manifest.schema, member, first_name_,
+                                       manifest.layout.has_whole_records);
     manifest_.left_out.add(manifest.left_out);
+    // Of rows of one size and samples that differ each has an index.
+    if (!is_fixed && manifest_.layout.rows.has_strides()) {
+      const bool has_checksums = manifest_.layout.has_checksums;
+      manifest_.layout = manifest.layout;
+      manifest_.layout.has_checksums = has_checksums;
+    }
+  }
+  std::erase_if(manifest_.schema.fields, [this](const Field& field) {
+    return is_unlocated(manifest_.left_out, field.name);
+  });
+  if (manifest_.schema.fields.empty()) {
+    throw Error(Code::unsupported,
+                "none of its features can be located in place in all files of "
+                "the set {}",
+                printable(place_))
+        .at(member.path)
+        .hint("'shale convert' reads it");
   }
   manifest_.layout.has_checksums = manifest_.layout.has_checksums && manifest.layout.has_checksums;
   if (manifest.layout.known_as != manifest_.layout.known_as) manifest_.layout.known_as.clear();
@@ -228,9 +278,21 @@ std::vector<std::size_t> JoinedFiles::misfits() const {
   std::vector<std::size_t> numbers;
   if (!manifest_.layout.rows.has_index()) return numbers;
   for (std::size_t number = 0; number < shards_.size(); ++number) {
-    if (kinds_[kind_of_[number]] != indexed_as()) numbers.push_back(number);
+    if (kinds_[kind_of_[number]] != indexed_as() || shards_[number].index.name.empty())
+      numbers.push_back(number);
   }
   return numbers;
+}
+
+std::vector<std::string> JoinedFiles::arrays_of(std::size_t number) const {
+  std::vector<std::string> arrays;
+  for (const Field& field : kinds_[kind_of_[number]].schema.fields) {
+    const std::optional<std::size_t> there = manifest_.schema.find(field.name);
+    if (field.kind == Kind::integer && there &&
+        manifest_.schema.fields[*there].kind == Kind::tensor)
+      arrays.push_back(field.name);
+  }
+  return arrays;
 }
 
 void JoinedFiles::replace(std::size_t number, const SetMember& member, const OpenedDataset& file) {

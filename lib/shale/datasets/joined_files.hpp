@@ -12,8 +12,10 @@
 namespace shale {
 
 /// The files of a set as one dataset, a shard each. They may differ in what a field can say of
-/// several: a side of a tensor becomes free, a field that some lack optional. Then the indexes of
-/// some do not fit the schema of all: those files are opened again, by that schema.
+/// several: a side of a tensor becomes free, a field that some lack optional, a feature that has
+/// one value in each sample of a file and several in another a list. Then the indexes of some do
+/// not fit the schema of all: those files are opened again, by that schema. What cannot be located
+/// in one file is left out of all.
 class JoinedFiles {
  public:
   /// `place`: the list, folder or pattern, for messages; `fields`: those that are wanted, empty:
@@ -35,6 +37,8 @@ class JoinedFiles {
   [[nodiscard]] IndexedAs indexed_as() const {
     return {manifest_.schema, manifest_.layout.has_checksums};
   }
+  /// The fields of a misfit whose integers are to be unpacked as arrays.
+  [[nodiscard]] std::vector<std::string> arrays_of(std::size_t number) const;
   /// A misfit, opened so.
   void replace(std::size_t number, const SetMember& member, const OpenedDataset& file);
 

@@ -219,7 +219,8 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
     if (!parsing.is_given()) parsing = parsing_of(layout);
     if (is_parsed_so(layout, parsing) && (!request.with_checksums || layout.has_checksums) &&
         !gains_by_unpacking(dataset.manifest, request) &&
-        (as == nullptr || IndexedAs{dataset.manifest.schema, layout.has_checksums} == *as))
+        (as == nullptr || (layout.rows.has_index() &&
+                           IndexedAs{dataset.manifest.schema, layout.has_checksums} == *as)))
       return dataset;
     dataset.shards = {};
   }
@@ -232,10 +233,30 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
   return dataset;
 }
 
+// A file of a set whose other files have lists of integers where it has single ones.
+OpenedDataset open_with_arrays(const DatasetRequest& request, const SetMember& member,
+                               const IndexedAs& as, const std::vector<std::string>& arrays,
+                               const Events& events) {
+  ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
+  indexing.scratch_folder = temporary_folder();
+  indexing.schema = &as.schema;
+  indexing.with_checksums = as.has_checksums;
+  // Of a file without keys that say where fields are: names of the fields that are to be arrays.
+  for (const std::string& field : arrays)
+    indexing.parsing.keys += (indexing.parsing.keys.empty() ? "" : "\n") + field;
+  OpenedDataset file;
+  if (!index_unpacked(file, std::move(indexing), {}, events))
+    throw Error(Code::bug, "its integers are not unpacked as arrays").at(member.path);
+  return file;
+}
+
 // A file of a set. Fixed rows that are not found without an index are unpacked: a set has none for
-// them.
+// them. `as`, `arrays`: as the set has it, and the fields that it has arrays of, unlike the file.
 OpenedDataset open_member(const DatasetRequest& request, const SetMember& member,
-                          const IndexedAs* as, const Events& events) {
+                          const IndexedAs* as, const std::vector<std::string>& arrays,
+                          const Events& events) {
+  if (as != nullptr && !arrays.empty())
+    return open_with_arrays(request, member, *as, arrays, events);
   OpenedDataset file = open_file(request, member.path, as, events);
   if (request.may_unpack && !JoinedFiles::has_fitting_rows(file)) {
     ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
@@ -254,10 +275,11 @@ OpenedDataset open_member(const DatasetRequest& request, const SetMember& member
 OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
                        const std::vector<SetMember>& files, const Events& events) {
   JoinedFiles set(place, request.fields);
-  const auto open = [&](const SetMember& member, const IndexedAs* as, const auto& take) {
+  const auto open = [&](const SetMember& member, const IndexedAs* as,
+                        const std::vector<std::string>& arrays, const auto& take) {
     events.stop_if_asked();
     try {
-      take(open_member(request, member, as, events));
+      take(open_member(request, member, as, arrays, events));
     } catch (Error& error) {
       error.hint(fmt::format("the file is in the set {}", printable(place)));
       throw;
@@ -265,7 +287,7 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
   };
   std::vector<SetMember> taken;
   for (const SetMember& member : files) {
-    open(member, nullptr, [&](const OpenedDataset& file) {
+    open(member, nullptr, {}, [&](const OpenedDataset& file) {
       if (set.add(member, file)) taken.push_back(member);
     });
   }
@@ -274,7 +296,8 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
   const IndexedAs as = set.indexed_as();
   for (const std::size_t number : set.misfits()) {
     const SetMember& member = taken[number];
-    open(member, &as, [&](const OpenedDataset& file) { set.replace(number, member, file); });
+    open(member, &as, set.arrays_of(number),
+         [&](const OpenedDataset& file) { set.replace(number, member, file); });
   }
   return std::move(set).finish();
 }
