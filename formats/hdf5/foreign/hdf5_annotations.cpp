@@ -121,7 +121,7 @@ void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Datas
     into.type = Hdf5Type::fixed_text;
     into.descr = fmt::format("|S{}", into.element_bytes);
   } else if (const std::string numbers = sequence_descr(type); is_vlen_text || !numbers.empty()) {
-    const bool is_bytes = numbers == "|u1" || numbers == "|i1";
+    const bool is_bytes = numbers == "|u1";
     into.type = is_vlen_text ? Hdf5Type::vlen_text
                 : is_bytes   ? Hdf5Type::vlen_bytes
                              : Hdf5Type::vlen_numbers;

@@ -19,7 +19,7 @@ namespace shale {
 enum class Hdf5Type : std::uint8_t {
   number,        ///< integer, float, bool, complex, NumPy time: `descr` says which
   fixed_text,    ///< strings of one length, padded: descr "|S10"
-  vlen_bytes,    ///< sequences of uint8 or int8
+  vlen_bytes,    ///< sequences of uint8
   vlen_numbers,  ///< sequences of other numbers: `descr` says which
   vlen_text,     ///< strings of any length
   other,         ///< nothing that shale has a kind for: `type_name` says it in words
