@@ -3,6 +3,7 @@
 #include "shale/archives/archive_tree.hpp"
 #include "shale/archives/stream_path.hpp"
 #include "shale/arrays/array_columns.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/frames_source.hpp"
@@ -38,13 +39,32 @@ std::vector<std::string> inputs_of(const InputRequest& request) {
   return inputs;
 }
 
+ParsingWords parsing_words(const Parsing& parsing) {
+  ParsingWords words;
+  if (parsing.dialect == Dialect::keys) {
+    words.emplace_back(kParseOption, parsing.keys);
+  } else if (parsing.dialect) {
+    words.emplace_back(kParseOption, name_of(*parsing.dialect));
+  }
+  if (!parsing.database.empty()) words.emplace_back(kDatabaseOption, parsing.database);
+  std::erase_if(words, [](const auto& word) { return printable(word.second) != word.second; });
+  return words;
+}
+
+Parsing recorded_parsing(const Manifest& manifest) {
+  return wanted_parsing(option_of(manifest, kParseOption), option_of(manifest, kDatabaseOption));
+}
+
 InputRequest recorded_input(const Manifest& manifest, const std::string& dataset,
                             bool is_of_files) {
   InputRequest input;
   if (!manifest.transform.empty() && !other_codec(manifest.transform))
     input.images = image_request_of(manifest.transform);
   input.files = {.allow_empty = true};
-  if (!is_of_files) return input;
+  if (!is_of_files) {
+    input.container.parsing = recorded_parsing(manifest);
+    return input;
+  }
   if (!manifest.classes.empty()) input.classes.from = dataset;
   input.files.hidden =
       option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;

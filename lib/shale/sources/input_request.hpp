@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shale/data/field_choice.hpp"
@@ -34,6 +36,15 @@ struct ContainerRequest {
   std::string index_folder = {};  ///< where its index is; empty: beside it
   Parsing parsing = {};           ///< nothing: as its index says
 };
+
+/// The options of manifests that hold what --parse and --database asked for.
+inline constexpr std::string_view kParseOption = "parse", kDatabaseOption = "database";
+using ParsingWords = std::vector<std::pair<std::string, std::string>>;
+/// Those of them that it takes, with their values; recorded_parsing() reads them. Not where they
+/// have characters that the options of a manifest cannot.
+[[nodiscard]] ParsingWords parsing_words(const Parsing& parsing);
+/// How the file was read that the dataset was made from, as far as somebody asked for it.
+[[nodiscard]] Parsing recorded_parsing(const Manifest& manifest);
 
 /// What samples of several inputs with names are joined by.
 enum class JoinOn : std::uint8_t {
@@ -92,8 +103,8 @@ struct InputRequest {
 [[nodiscard]] std::vector<std::string> inputs_of(const InputRequest& request);
 
 /// What the manifest of a dataset records of how its input was read: which files are samples, what
-/// belongs to them, and the classes, if it `is_of_files` (a folder, an archive or a list); image
-/// work. Nothing is missed where the input has less by now.
+/// belongs to them, and the classes, if it `is_of_files` (a folder, an archive or a list); how a
+/// file of another tool was parsed; image work. Nothing is missed where the input has less by now.
 [[nodiscard]] InputRequest recorded_input(const Manifest& manifest, const std::string& dataset,
                                           bool is_of_files);
 

@@ -27,6 +27,8 @@ constexpr Difference kOfTheInput[] = {
     {kMetadataOption, "files with their metadata", "files alone"},
     {kFoldersOption, "several folders", "one input"},
     {kFieldsOption, "fields that were chosen or renamed", "fields as they are"},
+    {kParseOption, "samples found by --parse", "samples as they are recognized"},
+    {kDatabaseOption, "named databases", "the file as it is"},
     {kLayoutOption, "files of a layout", "shards"},
 };
 
@@ -88,6 +90,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (!source.metadata.empty()) options.emplace_back(kMetadataOption, source.metadata);
   if (!source.folders.empty()) options.emplace_back(kFoldersOption, source.folders);
   if (!source.fields.empty()) options.emplace_back(kFieldsOption, source.fields);
+  for (auto& word : parsing_words(request.container.parsing)) options.push_back(std::move(word));
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);

@@ -177,14 +177,22 @@ OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest
                                     const Events& events) {
   const std::string& against = request.against.front();
   const bool is_own = look_at(against) == Place::dataset;
-  // A file of the same format is read as this one.
-  Parsing parsing;
+  // As it was converted; a file of the same format is read as this one.
+  Parsing parsing = is_own ? Parsing() : recorded_parsing(ours);
   if (const std::optional<std::string> file = file_of_path(against); file && !is_own) {
     const Format* const format = detect_file(InputFile(*file));
     const bool is_alike = format != nullptr && format->name == ours.format;
     if (is_alike && ours.layout.dialect != Dialect::own) parsing = parsing_of(ours.layout);
   }
   return open_dataset(
+// The file may be of another format than the one that the dataset was made from.
+bool takes_parsing(const Format& format, const Parsing& parsing) {
+  const Dialect dialect = parsing.dialect.value_or(Dialect::plain);
+  const bool has_dialect = dialect == Dialect::plain ||
+                           std::ranges::find(format.dialects, dialect) != format.dialects.end();
+  return has_dialect && (parsing.database.empty() || format.open_map != nullptr);
+}
+
       {.path = against,
        .files = request.against.size() > 1
                     ? files_of_words(request.against).value_or(std::vector<SetMember>())
@@ -195,6 +203,7 @@ OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest
        .generator = request.generator,
        .memory_bytes = request.memory_bytes,
        .may_unpack = true,
+    if (format == nullptr || !takes_parsing(*format, parsing)) parsing = {};
        .fields = names_in_input(ours)},
       events);
 }
@@ -485,7 +494,7 @@ void compare_with_join(const VerifyRequest& request, const OpenedDataset& datase
   input.generator = request.generator;
   input.labels = {request.labels_file, request.label_column, request.key_column};
   input.files.allow_empty = true;
-  input.container.index_folder = request.index_folder;
+  input.container = {.index_folder = request.index_folder, .parsing = recorded_parsing(manifest)};
   input.join = request.join;
   input.memory_bytes = request.memory_bytes;
   std::unique_ptr<Source> source = open_input(input, temporary_folder(), log.events());
