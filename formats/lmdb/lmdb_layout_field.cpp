@@ -96,28 +96,42 @@ const Field* CommonFields::find(std::string_view name, std::size_t at) const {
   return place == fields_.size() ? nullptr : &fields_[place];
 }
 
-void CommonFields::add(const std::vector<LayoutField>& found) {
+void CommonFields::add(const std::vector<LayoutField>& found, std::string_view key) {
   ++values_;
   const bool may_lack = std::ranges::all_of(found, &LayoutField::may_lack);
   if (values_ > 1 && !may_lack && found.size() != fields_.size()) {
     throw Error(Code::unsupported, "the value has {} fields, but those before it {}", found.size(),
                 fields_.size());
   }
-  for (std::size_t i = 0; i < found.size(); ++i) take(found[i], i);
+  for (std::size_t i = 0; i < found.size(); ++i) take(found[i], i, key);
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     if (last_met_[i] != values_) fields_[i].is_optional = true;
   }
 }
 
-void CommonFields::take(const LayoutField& one, std::size_t at) {
+void CommonFields::leave_out(const LayoutField& one, std::string_view key, std::string fault,
+                             std::string reason) {
+  const std::string& name = one.field.name;
+  unheld_.push_back({name, std::string(key), std::move(fault), std::move(reason)});
+  std::erase(without_value_, name);
+  const std::size_t place = place_of(name, 0);
+  if (place == fields_.size()) return;
+  fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(place));
+  last_met_.erase(last_met_.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+void CommonFields::take(const LayoutField& one, std::size_t at, std::string_view key) {
   const Field& field = one.field;
+  if (!unheld_.empty() && std::ranges::find(unheld_, field.name, &Unheld::name) != unheld_.end())
+    return;
   const std::size_t place = place_of(field.name, at);
   const bool is_new = place == fields_.size();
   const auto refused = [&](std::string_view fact) {
     return Error(Code::unsupported, "field '{}' {}", printable(field.name), fact);
   };
-  if (is_new && fields_.size() + without_value_.size() >= kMostFields)
+  if (is_new && fields_.size() + without_value_.size() + unheld_.size() >= kMostFields)
     throw Error(Code::unsupported, "the values have more than the limit of {} fields", kMostFields);
+  if (!one.fault.empty()) return leave_out(one, key, one.fault, "type_not_held");
   if (field.is_optional) {
     const bool is_noted =
         !is_new || std::ranges::find(without_value_, field.name) != without_value_.end();
@@ -137,13 +151,16 @@ void CommonFields::take(const LayoutField& one, std::size_t at) {
   if (last_met_[place] == values_) throw refused("occurs twice");
   last_met_[place] = values_;
   Field& known = fields_[place];
-  if (!widen(known, field)) {
-    throw refused(
-        fmt::format("is {}, but in the values before it {}", type_text(field), type_text(known)));
-  }
+  if (widen(known, field)) return;
+  const Error other = refused(
+      fmt::format("is {}, but in the values before it {}", type_text(field), type_text(known)));
+  if (!one.may_lack) throw Error(other);
+  leave_out(one, key, other.message(), "mixed_types");
 }
 
 Survey CommonFields::survey(Dialect dialect) && {
+  if (fields_.empty() && !unheld_.empty())
+    throw Error(Code::unsupported, "{}", unheld_.front().fault).for_sample(unheld_.front().key);
   // Lists of nothing.
   for (Field& field : fields_) {
     if (!has_text_elements_) field.elements = Kind::bytes;
@@ -153,6 +170,11 @@ Survey CommonFields::survey(Dialect dialect) && {
     survey.notes.push_back(
         fmt::format("'{}' is left out: it is None in every value that has it", printable(name)));
     survey.left_out.add({.kind = "entry", .name = name, .reason = "no_value"});
+  }
+  for (const Unheld& one : unheld_) {
+    survey.notes.push_back(fmt::format("'{}' is left out: in the value of '{}' {}",
+                                       printable(one.name), printable(one.key), one.fault));
+    survey.left_out.add({.kind = "entry", .name = one.name, .reason = one.reason});
   }
   return survey;
 }

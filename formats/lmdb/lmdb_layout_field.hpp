@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct LayoutField {
   IndexCell cell;
   std::vector<FieldPlace> elements = {};  ///< of a list
   bool may_lack = false;                  ///< other values need not have it
+  std::string fault = {};  ///< why no field can hold it; it is then as if it was None
 };
 
 /// A value that is to be taken apart: `length` bytes from `begin` of the view; `where` goes into
@@ -54,26 +56,36 @@ void name_image_and_label(std::vector<LayoutField>& components);
 [[nodiscard]] bool is_value_of(const Field& field, const Field& found);
 
 /// What the values of a file have in common, as they are met one after the other: sides along which
-/// arrays differ are free, what some values lack is optional, strings are text where all are.
+/// arrays differ are free, what some values lack is optional, strings are text where all are. Of
+/// what values may lack, that is left out which no field can hold: a value of it has a fault, or is
+/// of another kind, dtype or rank than before.
 class CommonFields {
  public:
-  /// Errors: Code::unsupported, naming the field, for one of another kind, dtype or rank than
-  /// before, one that is there twice, one that is missing but may not be, more than kMostFields.
-  void add(const std::vector<LayoutField>& found);
+  /// `key`: of the value. Errors: Code::unsupported, naming the field, for one that would be left
+  /// out but may not, one that is there twice, one that is missing but may not be, more than
+  /// kMostFields.
+  void add(const std::vector<LayoutField>& found, std::string_view key = {});
   /// The field of this name, as far as it is known; null: none. `at`: where it probably is.
   [[nodiscard]] const Field* find(std::string_view name, std::size_t at) const;
-  [[nodiscard]] bool is_empty() const { return fields_.empty(); }
+  [[nodiscard]] bool is_empty() const { return fields_.empty() && unheld_.empty(); }
 
   /// The fields, in the order in which they were met. What is None in all values is left out.
+  /// Errors: Code::unsupported where nothing but what no field can hold is left.
   [[nodiscard]] Survey survey(Dialect dialect) &&;
 
  private:
-  void take(const LayoutField& one, std::size_t at);
+  struct Unheld {
+    std::string name, key, fault, reason;
+  };
+  void take(const LayoutField& one, std::size_t at, std::string_view key);
+  void leave_out(const LayoutField& one, std::string_view key, std::string fault,
+                 std::string reason);
   [[nodiscard]] std::size_t place_of(std::string_view name, std::size_t at) const;
 
   std::vector<Field> fields_;
   std::vector<std::uint64_t> last_met_;  // a field each: the number of the value that had it
   std::vector<std::string> without_value_;
+  std::vector<Unheld> unheld_;
   std::uint64_t values_ = 0;
   bool has_text_elements_ = false;
 };

@@ -12,6 +12,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/field_name.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/wire/pickle_reader.hpp"
 #include "shale/wire/pickled_array.hpp"
 
@@ -128,10 +129,21 @@ class ValueParser {
         continue;
       }
       if (fields.size() == kMostFields) throw refused(dict, "at most 1024 fields");
-      fields.push_back(value.is(PickleKind::none)
-                           ? LayoutField{.field = {.name = name, .is_optional = true}, .cell = {}}
-                           : field(name, value));
+      fields.push_back(entry(name, value));
       fields.back().may_lack = true;
+    }
+  }
+
+  // What no field can hold stops none of the others.
+  [[nodiscard]] LayoutField entry(const std::string& name, const Value& value) const {
+    LayoutField none{.field = {.name = name, .is_optional = true}, .cell = {}};
+    if (value.is(PickleKind::none)) return none;
+    try {
+      return field(name, value);
+    } catch (const Error& error) {
+      if (!is_about_bytes(error)) throw;
+      none.fault = error.message();
+      return none;
     }
   }
 
@@ -170,7 +182,16 @@ class ValueParser {
     return made;
   }
 
-  [[nodiscard]] LayoutField field(std::string_view name, const Value& value) const {
+  [[nodiscard]] LayoutField field(std::string_view name, const Value& value) const try {
+    return plain_field(name, value);
+  } catch (const Error& error) {
+    // Of an array: what is wrong with its parts.
+    if (!is_about_bytes(error) || error.message().starts_with("field '")) throw;
+    Error named(error.code(), "field '{}': {}", printable(name), error.message());
+    throw named.at(error.file(), error.offset());
+  }
+
+  [[nodiscard]] LayoutField plain_field(std::string_view name, const Value& value) const {
     if (value.is(PickleKind::bytes)) return bytes_field(name, value);
     if (value.is(PickleKind::integer) || value.is(PickleKind::boolean))
       return number_in(name, value);
@@ -178,17 +199,48 @@ class ValueParser {
       return number_at(name, scalar->dtype, scalar->offset, value);
     if (value.is(PickleKind::real)) return real_field(name, value.real());
     if (value.is(PickleKind::text)) return placed_field(name, Kind::text, place_of(value));
+    if (is_list_of(PickleKind::text, value)) return list_field(name, Kind::text, value);
+    if (is_list_of(PickleKind::bytes, value)) return list_field(name, Kind::bytes, value);
     std::optional<PickledArray> array = arrays_.array_of(value);
     if (!array) {
-      throw Error(Code::unsupported,
-                  "field '{}' is {}, expected bytes, a string, a number or an array",
-                  printable(name), shale::name_of(value.kind()))
+      throw Error(
+          Code::unsupported,
+          "field '{}' is {}, expected bytes, a string, a list of these, a number or an array",
+          printable(name),
+          is_sequence(value) ? "a list of numbers or of other values"
+                             : shale::name_of(value.kind()))
           .at(where_, begin_);
     }
     // Of its shape's size: array_of() has seen to that.
     return array_field(name, std::move(array->dtype), std::move(array->shape),
                        {.offset = array->offset, .length = array->length})
         .value();
+  }
+
+  static bool is_list_of(PickleKind kind, const Value& value) {
+    if (!is_sequence(value)) return false;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (!value[i].is(kind)) return false;
+    }
+    return true;
+  }
+
+  // Nothing of the pickle frames its elements, and one that is there twice lies where it was first:
+  // the list is all between the first and the last byte of any of them.
+  [[nodiscard]] LayoutField list_field(std::string_view name, Kind elements,
+                                       const Value& list) const {
+    LayoutField made = placed_field(name, Kind::list, {.offset = begin_});
+    made.field.elements = elements;
+    std::uint64_t end = begin_;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const FieldPlace& place = made.elements.emplace_back(place_of(list[i]));
+      made.cell.place.offset =
+          i == 0 ? place.offset : std::min(made.cell.place.offset, place.offset);
+      end = std::max(end, place.offset + place.length);
+    }
+    if (list.size() > 0) made.cell.place.length = end - made.cell.place.offset;
+    made.cell.place.count = static_cast<std::uint32_t>(list.size());
+    return made;
   }
 
   [[nodiscard]] LayoutField number_at(std::string_view name, const DType& dtype,

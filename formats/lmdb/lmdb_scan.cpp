@@ -302,7 +302,7 @@ class LmdbScanner {
     return found == fields.end() ? nullptr : &*found;
   }
 
-  // Each field of the schema once, if it must be there, and nothing else but None.
+  // Each field of the schema once, if it must be there; else None, and what others may lack.
   [[nodiscard]] bool fits_schema(const std::vector<lmdb::LayoutField>& fields) const {
     std::size_t met = 0;
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
@@ -312,8 +312,10 @@ class LmdbScanner {
       if (has_value ? !lmdb::is_value_of(field, found->field) : !field.is_optional) return false;
       met += has_value ? 1 : 0;
     }
-    return met == static_cast<std::size_t>(std::ranges::count_if(
-                      fields, [](const lmdb::LayoutField& one) { return !one.field.is_optional; }));
+    const auto counts = [this](const lmdb::LayoutField& one) {
+      return !one.field.is_optional && (!one.may_lack || schema_.find(one.field.name));
+    };
+    return met == static_cast<std::size_t>(std::ranges::count_if(fields, counts));
   }
 
   void check_flags(const TreeEntry& entry) {
@@ -422,7 +424,7 @@ class LmdbScanner {
   [[nodiscard]] bool is_as_planned(std::size_t fields) const {
     if (!is_own()) {
       const auto others = std::ranges::count_if(map_, [this](const MsgpackEntry& entry) {
-        return entry.name == "key" || (is_none(entry) && !schema_.find(entry.name));
+        return entry.name == "key" || !schema_.find(entry.name);
       });
       return map_.size() == fields + static_cast<std::size_t>(others);
     }

@@ -59,10 +59,10 @@ class MapSurvey {
     check_key(entry);
     found_.clear();
     for (const MsgpackEntry& value : map_) {
-      if (value.name != "key") found_.push_back(field_of(entry, value));
+      if (value.name != "key") found_.push_back(field_of(value));
     }
     try {
-      common_.add(found_);
+      common_.add(found_, as_text(entry.key));
     } catch (const Error& error) {
       refuse(entry, error.message());
     }
@@ -71,23 +71,24 @@ class MapSurvey {
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
-  Survey survey() && {
+  Survey survey() && try {
     Survey survey = std::move(common_).survey(Dialect::msgpack);
-    try {
-      validate_schema(survey.schema);
-    } catch (Error& error) {
-      error.at(file_.path());
-      throw;
-    }
+    validate_schema(survey.schema);
     return survey;
+  } catch (Error& error) {
+    if (!error.sample()) throw error.at(file_.path());
+    throw not_of_maps(error.message()).at(file_.path()).for_sample(error.sample()->key);
   }
 
  private:
+  static Error not_of_maps(const std::string& fact) {
+    return Error(Code::unsupported, "msgpack: {}", fact).hint(kPlainHint);
+  }
+
   [[noreturn]] void refuse(const TreeEntry& entry, const std::string& fact) const {
-    throw Error(Code::unsupported, "msgpack: {}", fact)
+    throw not_of_maps(fact)
         .at(file_.path(), entry.value_offset)
-        .for_sample(as_text(entry.key), count_)
-        .hint(kPlainHint);
+        .for_sample(as_text(entry.key), count_);
   }
 
   void check_key(const TreeEntry& entry) {
@@ -108,8 +109,8 @@ class MapSurvey {
     keys_ = keys;
   }
 
-  // The field that a value makes. Refused: what no kind can hold.
-  LayoutField field_of(const TreeEntry& entry, const MsgpackEntry& value) {
+  // The field that a value makes; a fault: no kind can hold it.
+  LayoutField field_of(const MsgpackEntry& value) {
     LayoutField made{.field = {.name = value.name}, .cell = {}, .may_lack = true};
     Field& field = made.field;
     field.is_optional = value.type == MsgpackType::nil;
@@ -125,21 +126,27 @@ class MapSurvey {
       }
       return made;
     }
-    const auto tensor = lmdb::read_tensor(value_.view(), value, false);
-    if (!tensor) {
-      refuse(entry, fmt::format("field '{}' is {}, which no field can hold", printable(value.name),
-                                describe_type(value)));
-    }
     field.kind = Kind::tensor;
+    made.fault = take_tensor(field, value);
+    field.is_optional = !made.fault.empty();
+    return made;
+  }
+
+  // What is wrong with it; empty: nothing.
+  std::string take_tensor(Field& field, const MsgpackEntry& value) {
+    const std::string name = printable(value.name);
+    const auto tensor = lmdb::read_tensor(value_.view(), value, false);
+    if (!tensor)
+      return fmt::format("field '{}' is {}, which no field can hold", name, describe_type(value));
     field.shape = tensor->shape;
     try {
       field.dtype = DType::parse(tensor->dtype);
-      if (field.takes_tensor(field.shape, tensor->data.length)) return made;
     } catch (const Error& error) {
-      refuse(entry, fmt::format("field '{}': {}", printable(value.name), error.message()));
+      return fmt::format("field '{}': {}", name, error.message());
     }
-    refuse(entry, fmt::format("field '{}' has {} bytes for a tensor {}", printable(value.name),
-                              tensor->data.length, array_text(field.dtype, field.shape)));
+    if (field.takes_tensor(field.shape, tensor->data.length)) return {};
+    return fmt::format("field '{}' has {} bytes for a tensor {}", name, tensor->data.length,
+                       array_text(field.dtype, field.shape));
   }
 
   static std::string describe_type(const MsgpackEntry& value) {
@@ -242,8 +249,8 @@ class LayoutSurvey {
     } else {
       classes = read_listed();
     }
-    Survey survey = common_.is_empty() ? Survey::of_one_file(usual_fields(), layout_.dialect)
-                                       : std::move(common_).survey(layout_.dialect);
+    Survey survey =
+        common_.is_empty() ? Survey::of_one_file(usual_fields(), layout_.dialect) : common_fields();
     survey.classes = std::move(classes);
     if (layout_.is_by_number) survey.layout.keys = numbers_.pattern();
     if (!class_name_.empty()) {
@@ -261,6 +268,14 @@ class LayoutSurvey {
   }
 
  private:
+  Survey common_fields() try {
+    return std::move(common_).survey(layout_.dialect);
+  } catch (const Error& error) {
+    Error again = lmdb::not_of_layout(layout_, error.message());
+    if (error.sample()) again.for_sample(error.sample()->key, 0);
+    throw again.at(file_.path()).hint(kPlainHint);
+  }
+
   // Of a file without samples.
   [[nodiscard]] Schema usual_fields() const {
     if (!layout_.has_usual_fields) {
@@ -299,7 +314,7 @@ class LayoutSurvey {
                                   file_.path()};
     if (layout_.is_count(key, value)) return;
     try {
-      common_.add(layout_.parse(value));
+      common_.add(layout_.parse(value), key);
     } catch (const Error& error) {
       if (error.code() == Code::io) throw;
       throw lmdb::not_of_layout(layout_, error.message())

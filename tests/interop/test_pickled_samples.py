@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import shale
 import torch
+from conftest import run_shale
 
 SIZES = [3, 1, 4, 2]
 
@@ -128,3 +129,43 @@ def test_nothing_of_a_pickle_is_run(tmp_path):
     with pytest.raises(shale.Error, match="not plain data"):
         shale.convert(source, tmp_path / "out", to="record", parse="pickle")
     assert not marker.exists()
+
+
+def test_what_no_field_can_hold_stops_none_of_the_others(tmp_path):
+    """The message names the entry and the field, for what is wrong with an array of NumPy too."""
+    samples = [{"n": i, "ints": [1, i], "dates": np.array(["a", None]), "big": np.ones(2, ">i4"), "mixed": "text" if i < 2 else i} for i in range(4)]
+    source = write(tmp_path / "data.lmdb", samples)
+    for options, code in (((), 4), (("--fields", "n"), 0), (("--fields", "n", "--shuffle"), 0)):
+        done = run_shale("convert", source, tmp_path / f"out{code}{len(options)}{options[:1]}", "--to", "record", *options, code=code)
+        told = done.stderr.decode()
+        for name, fact in (
+            ("ints", "field 'ints' is a list of numbers or of other values, expected bytes, a string, a list of these, a number or an array"),
+            ("dates", "field 'dates': the value has a call (numpy._core.multiarray _reconstruct), expected an array of numbers"),
+            ("big", "field 'big': the value has a call (numpy dtype), expected a dtype that is not big-endian"),
+        ):
+            assert f"'{name}' is left out: in the value of '0' {fact}" in told.replace("numpy.core", "numpy._core")
+        assert "'mixed' is left out: in the value of '2' field 'mixed' is integer, but in the values before it text" in told
+    with shale.Dataset(source) as dataset:
+        assert dataset.types == {"n": "integer"} and [sample["n"] for sample in dataset] == list(range(4))
+    told = run_shale("convert", source, tmp_path / "no", "--to", "record", "--fields", "ints", code=2).stderr
+    assert b"'ints'" in told
+
+
+def test_lists_of_strings_are_lists(tmp_path):
+    """In place too; a string that a list has twice lies in the pickle once."""
+    word = "again"
+    samples = [{"caps": [f"caption {i}", word, "№ 2", word][: i + 1], "frames": (b"\xff\xd8" * i, b"x"), "none": [], "n": i} for i in range(4)]
+    source = write(tmp_path / "data.lmdb", samples)
+    for opened in (source, tmp_path / "out", tmp_path / "copy"):
+        if opened != source:
+            run_shale("convert", source, opened, "--to", "record" if opened.name == "out" else "lmdb")
+            run_shale("verify", opened, "--deep", "--against", source)
+        with shale.Dataset(opened) as dataset:
+            assert dataset.types == {"caps": "list of text", "frames": "list", "none": "list of text", "n": "integer"}
+            for row, expected in enumerate(samples):
+                assert {name: value for name, value in dataset[row].items() if name != "key"} == expected | {"frames": list(expected["frames"])}
+    run_shale("index", source, "--crc")
+    run_shale("verify", source, "--deep")
+    assert run_shale("cat", source, "2", "--field", "caps", "--element", "2").stdout.decode() == "№ 2"
+    with shale.Dataset(source, lazy="caps") as dataset:
+        assert dataset[3]["caps"][1:] == [word, "№ 2", word]

@@ -64,7 +64,8 @@ Error element_outside(const FieldPlace& element, const FieldPlace& list) {
 
 std::vector<Bytes> split_list(const Format& format, Bytes extent, const FieldPlace& list,
                               std::span<const FieldPlace> elements) {
-  if (format.split_list != nullptr) return format.split_list(extent, list.count);
+  const bool is_framed = elements.empty() && !(list.count == 0 && extent.empty());
+  if (format.split_list != nullptr && is_framed) return format.split_list(extent, list.count);
   if (elements.size() != list.count) {
     throw not_all_located(Code::damaged, elements.size(), list.count);
   }
@@ -85,7 +86,8 @@ std::vector<Unread> split_unread_list(const Format& format, const Unread& extent
                                       const std::function<Unread(const FieldPlace&)>& make) {
   std::vector<FieldPlace> places(elements.begin(), elements.end());
   std::vector<std::byte> held;
-  if (format.split_list != nullptr) {
+  const bool is_framed = elements.empty() && !(list.count == 0 && list.length == 0);
+  if (format.split_list != nullptr && is_framed) {
     const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
       held.resize(length);
       extent->read(offset - list.offset, held);

@@ -241,7 +241,9 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
     elements_file_ = std::make_unique<InputFile>(
         open_checked(paths.lists, shard_.elements, kRebuildList, std::move(opened.elements)));
     elements_.emplace(*elements_file_, *columns_.elements());
-    splits_by_elements_ = format_of(manifest).split_list == nullptr;
+    const bool is_pickled =
+        layout_->dialect == Dialect::pickle || layout_->dialect == Dialect::tensorpack;
+    splits_by_elements_ = is_pickled || format_of(manifest).split_list == nullptr;
   }
   try {
     check_shard_files(shard_, *schema_, *layout_);

@@ -392,10 +392,6 @@ TEST_CASE("lmdb survey: the first entry that is no map like the others is named"
   const Row rows[] = {
       {"\x93\x01\x02\x03",
        "msgpack: the value cannot be split into fields (value is an array, not a msgpack map)"},
-      {mp_map({{"x", mp_bin("1")}, {"n", mp_real(1)}}),
-       "msgpack: field 'n' is real, but in the values before it integer"},
-      {mp_map({{"x", mp_int(1)}, {"n", mp_int(1)}}),
-       "msgpack: field 'x' is integer, but in the values before it bytes"},
       {mp_map({{"x", mp_bin("1")}, {"n", mp_int(1)}, {"n", mp_int(2)}}),
        "msgpack: field 'n' occurs twice"},
       {mp_map({{"x", mp_bin("1")}, {"n", mp_int(1)}, {"key", mp_bin("k")}}),
@@ -415,7 +411,27 @@ TEST_CASE("lmdb survey: the first entry that is no map like the others is named"
   }
 }
 
-TEST_CASE("lmdb survey: fields that no kind can hold, or of no valid name, are refused by name") {
+TEST_CASE("lmdb survey: what no field can hold is left out by name, and stops no other field") {
+  LmdbScanned scanned;
+  Entries n;
+
+  const Survey survey = survey_of_maps(
+      {mp_map({{"n", mp_bin("1")}, {"x", mp_bin("a")}, {"boxes", mp_bin("b")}}),
+       mp_map({{"x", mp_int(7)}, {"n", mp_bin("2")}, {"boxes", mp_array({mp_int(1)})}}),
+       mp_map({{"n", mp_bin("3")}, {"boxes", mp_bin("c")}, {"x", mp_bin("a")}})},
+      &scanned, &n);
+
+  CHECK(survey.schema.fields == std::vector<Field>{{.name = "n", .kind = Kind::bytes}});
+  CHECK(survey.left_out.entries ==
+        std::vector<LeftOut>{{"entry", "x", "mixed_types"}, {"entry", "boxes", "type_not_held"}});
+  CHECK(survey.notes.at(0) ==
+        "'x' is left out: in the value of 'k000001' field 'x' is integer, but in the values before "
+        "it bytes");
+  CHECK(scanned.first_finding() == "");
+  CHECK(n == Entries{{"k000000", "1"}, {"k000001", "2"}, {"k000002", "3"}});
+}
+
+TEST_CASE("lmdb survey: a file of nothing but what no kind can hold is refused by field") {
   struct Row {
     std::string name, value;
     std::string_view message;
