@@ -136,6 +136,12 @@ void write_bytes(const AnyBytes& bytes, const Field& field) {
   bytes.for_each_piece([](Bytes piece) { print(as_text(piece)); });
 }
 
+Error lacks_field(const FoundSample& found, std::size_t field) {
+  return Error(Code::not_found, "sample '{}' lacks field '{}'", printable(found.sample.key),
+               printable(found.schema.fields[field].name))
+      .hint("--json lists the fields that it has");
+}
+
 void write_element(const FoundSample& found, std::size_t field, std::uint64_t number) {
   const Field& described = found.schema.fields[field];
   if (described.kind != Kind::list) {
@@ -144,7 +150,8 @@ void write_element(const FoundSample& found, std::size_t field, std::uint64_t nu
         .hint("leave the option out, or name a field of kind list with --field");
   }
   const Value& list = found.sample.values[field];
-  const std::uint64_t count = is_list(list) ? count_elements(list) : 0;
+  if (!is_list(list)) throw lacks_field(found, field);
+  const std::uint64_t count = count_elements(list);
   if (number >= count)
     throw no_such_element(number, described.name, count).for_sample(found.sample.key, found.row);
   write_bytes(element_of(list, number), described);
@@ -166,9 +173,7 @@ void write_field(const FoundSample& found, std::size_t field) {
       if (list.holds_text()) print("\n");
     }
   } else {
-    throw Error(Code::not_found, "sample '{}' lacks field '{}'", printable(found.sample.key),
-                printable(found.schema.fields[field].name))
-        .hint("--json lists the fields that it has");
+    throw lacks_field(found, field);
   }
 }
 

@@ -20,35 +20,15 @@
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/open_shards.hpp"
+#include "shale/sources/input_kind.hpp"
 #include "shale/sources/transformed_source.hpp"
+#include "shale/verify/sample_measure.hpp"
 #include "shale/verify/source_verdict.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::size_t kMostListedElements = 4096, kMostHeldFindings = 1000;
-constexpr std::size_t kHashBytes = 16;
-
-std::string measure_of(const Record& record, const Schema& schema) {
-  std::string measure(as_text(record.digest.content.bytes()));
-  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-    const IndexCell& cell = record.row.cells[i];
-    const Kind kind = schema.fields[i].kind;
-    if (!is_located(kind)) {
-      measure.append(as_text(kind == Kind::real ? bytes_of(cell.real) : bytes_of(cell.integer)));
-      continue;
-    }
-    measure.append(as_text(bytes_of(cell.place.length)));
-    measure.append(as_text(bytes_of(cell.place.crc32c)));
-    measure.append(as_text(bytes_of(cell.place.count)));
-  }
-  if (record.row.elements.size() > kMostListedElements) return measure;
-  for (const FieldPlace& element : record.row.elements) {
-    measure.append(as_text(bytes_of(element.length)));
-    measure.append(as_text(bytes_of(element.crc32c)));
-  }
-  return measure;
-}
+constexpr std::size_t kMostHeldFindings = 1000;
 
 Finding finding_of(std::string message) {
   Finding finding;
@@ -213,13 +193,16 @@ class SampleComparison {
             }));
   }
 
-  [[nodiscard]] DatasetDigest list_dataset(ComparedRows& ours) const {
+  [[nodiscard]] DatasetDigest list_dataset(ComparedRows& ours) {
     if (!manifest_.layout.rows.has_index()) {
       RowsSide rows(dataset_, schema_);
       return list(rows, ours);
     }
     StoredSide stored(dataset_, schema_, joined_by_, field_of_, label_, ours);
-    return list(stored, ours);
+    const DatasetDigest digest = list(stored, ours);
+    facts_.lost_shards = stored.lost().names;
+    facts_.lost_rows = stored.lost().rows;
+    return digest;
   }
 
   DatasetDigest list(ComparedSide& side, ComparedRows& list) const {
@@ -305,7 +288,7 @@ class SampleComparison {
       rows.rewind();
       while (const std::optional<ComparedRow> row = rows.next()) {
         if (row->place < kLacking && !row->measure.empty())
-          hashes.add({row->measure.substr(0, kHashBytes)});
+          hashes.add({row->measure.substr(0, kMeasuredHashBytes)});
       }
       hashes.finish();
     };
@@ -325,13 +308,18 @@ class SampleComparison {
 
   void report_additional(const ComparedRow& source, bool is_twice) {
     if (is_twice) {
-      hold(finding_of(source.key, "source has two files of this name"));
+      hold(finding_of(source.key, is_of_files() ? "source has two files of this name"
+                                                : "source has two samples of this key"));
     } else if (is_of_some_samples(manifest_)) {
       ++facts_.left_out;
       return;
+    } else if (facts_.in_lost_shards < facts_.lost_rows) {
+      ++facts_.in_lost_shards;
+      return;
     } else if (is_by_key()) {
-      hold(finding_of(source.key,
-                      "source file is not in the dataset, nor in " + std::string(kSkippedName)));
+      hold(finding_of(source.key, is_of_files() ? "source file is not in the dataset, nor in " +
+                                                      std::string(kSkippedName)
+                                                : "sample of the source is not in the dataset"));
     } else {
       hold(finding_of(
                fmt::format("the dataset lacks row {} of the source", format_count(source.place))),
@@ -429,9 +417,8 @@ class SampleComparison {
     if (label_ && !is_unknown) compare_label(source, sample);
     if (!compares_payload_) return;
     if (source.place == kUnmade) {
-      return hold(finding_in(
-          sample, std::nullopt,
-          "sample is not what image work makes of the source file, which " + source.measure));
+      return hold(finding_in(sample, std::nullopt,
+                             "sample is not " + what() + ", which " + source.measure));
     }
     if (source.measure != sample.measure) report_difference(source, sample);
   }
@@ -448,7 +435,8 @@ class SampleComparison {
     if (!is_located(manifest_.schema.fields[*field].kind)) return finding;
     finding.file =
         std::filesystem::path(shard.reader->file_of_field(*field).path()).filename().string();
-    finding.offset = shard.index->row(*finding.row).cells[*field].place.offset;
+    const std::uint64_t offset = shard.index->row(*finding.row).cells[*field].place.offset;
+    if (offset != kMissing) finding.offset = offset;
     return finding;
   }
 
@@ -458,80 +446,21 @@ class SampleComparison {
       return hold(finding_in(sample, std::nullopt,
                              "a value of the sample is missing, or lies outside of its file"));
     }
-    ByteReader found(as_bytes(std::string_view(sample.measure).substr(kHashBytes)));
-    ByteReader expected(as_bytes(std::string_view(source.measure).substr(kHashBytes)));
-    std::optional<Finding> finding;
-    bool is_of_elements = false;
-    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
-      const Kind kind = schema_.fields[i].kind;
-      std::optional<Finding> one = is_located(kind)
-                                       ? difference_of_runs(sample, i, found, expected)
-                                       : difference_of_numbers(sample, i, found, expected);
-      if (!one || finding) continue;
-      is_of_elements = kind == Kind::list && one->found.empty();
-      finding = std::move(one);
-    }
-    if (is_of_elements) name_element(*finding, found, expected);
-    hold(finding ? std::move(*finding)
-                 : finding_in(sample, std::nullopt, "sample differs from " + what()));
+    const std::optional<MeasuredDifference> differs =
+        difference_of(sample.measure, source.measure, schema_, what());
+    if (!differs) return hold(finding_in(sample, std::nullopt, "sample differs from " + what()));
+    Finding finding = finding_in(sample, field_of_[differs->field], differs->message);
+    finding.found = differs->found;
+    finding.expected = differs->expected;
+    hold(std::move(finding));
   }
 
+  [[nodiscard]] bool is_of_files() const {
+    return made_from(source_.info().manifest.kind).is_files;
+  }
   [[nodiscard]] std::string what() const {
-    return transform_ ? "what image work makes of the source file" : "the source file";
-  }
-
-  std::optional<Finding> difference_of_numbers(const ComparedRow& sample, std::size_t field,
-                                               ByteReader& found, ByteReader& expected) {
-    const std::uint64_t bits = found.read_u64(), wanted = expected.read_u64();
-    if (bits == wanted) return std::nullopt;
-    const auto text = [&](std::uint64_t number) {
-      return schema_.fields[field].kind == Kind::real
-                 ? fmt::format("{}", std::bit_cast<double>(number))
-                 : std::to_string(std::bit_cast<std::int64_t>(number));
-    };
-    Finding finding = finding_in(sample, field_of_[field], "value differs from the source");
-    finding.found = text(bits);
-    finding.expected = text(wanted);
-    return finding;
-  }
-
-  std::optional<Finding> difference_of_runs(const ComparedRow& sample, std::size_t field,
-                                            ByteReader& found, ByteReader& expected) {
-    const std::uint64_t bytes = found.read_u64(), wanted_bytes = expected.read_u64();
-    const std::uint32_t crc = found.read_u32(), wanted_crc = expected.read_u32();
-    const std::uint32_t count = found.read_u32(), wanted_count = expected.read_u32();
-    if (bytes == wanted_bytes && crc == wanted_crc && count == wanted_count) return std::nullopt;
-    Finding finding = finding_in(sample, field_of_[field], {});
-    if (count != wanted_count) {
-      finding.message = "sample has another number of frames than the source";
-      finding.found = std::to_string(count);
-      finding.expected = std::to_string(wanted_count);
-      return finding;
-    }
-    const bool is_list = schema_.fields[field].kind == Kind::list;
-    const bool is_other_size = !is_list && bytes != wanted_bytes;
-    finding.message =
-        fmt::format("sample differs {}from {}", is_other_size ? "in size " : "", what());
-    if (is_other_size) {
-      finding.found = fmt::format("{} bytes", bytes);
-      finding.expected = std::to_string(wanted_bytes);
-    } else if (!is_list) {
-      finding.found = fmt::format("crc32c 0x{:08x}", crc);
-      finding.expected = fmt::format("0x{:08x}", wanted_crc);
-    }
-    return finding;
-  }
-
-  // Of the elements of all lists the first that differs; both readers stand before them.
-  void name_element(Finding& finding, ByteReader& found, ByteReader& expected) const {
-    for (std::size_t i = 0; !found.at_end() && !expected.at_end(); ++i) {
-      const std::uint64_t bytes = found.read_u64(), wanted_bytes = expected.read_u64();
-      const std::uint32_t crc = found.read_u32(), wanted_crc = expected.read_u32();
-      if (bytes == wanted_bytes && crc == wanted_crc) continue;
-      finding.message = fmt::format("frame {} differs {}from {}", i,
-                                    bytes == wanted_bytes ? "" : "in size ", what());
-      return;
-    }
+    return std::string(transform_ ? "what image work makes of " : "") +
+           (is_of_files() ? "the source file" : "the source");
   }
 
   // Two tables may number classes differently; what counts is the name, where there is one.

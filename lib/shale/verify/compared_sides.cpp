@@ -80,7 +80,9 @@ StoredSide::StoredSide(const OpenedDataset& dataset, const Schema& schema, Joine
 
 std::optional<PendingSample> StoredSide::next(std::uint64_t) {
   for (; shard_ < dataset_.shards.size(); ++shard_, row_ = 0) {
-    ShardCursor& shard = open_.at(shard_);
+    ShardCursor* const opened = open_shard();
+    if (opened == nullptr) continue;
+    ShardCursor& shard = *opened;
     while (row_ < dataset_.shards.samples(shard_)) {
       const IndexRow row = shard.index->row(row_++);
       const Known known{.place = place_++, .label = label_ ? row.cells[*label_].integer : 0};
@@ -93,6 +95,15 @@ std::optional<PendingSample> StoredSide::next(std::uint64_t) {
     }
   }
   return std::nullopt;
+}
+
+ShardCursor* StoredSide::open_shard() try { return &open_.at(shard_); } catch (const Error& error) {
+  if (error.code() != Code::damaged) throw;
+  const std::uint64_t rows = dataset_.shards.samples(shard_);
+  lost_.rows += rows;
+  lost_.names.push_back(dataset_.shards[shard_].name);
+  place_ += rows;
+  return nullptr;
 }
 
 // False: a value is missing, or does not lie in its file.

@@ -88,6 +88,12 @@ class SourceSide final : public ComparedSide {
   std::uint64_t row_ = 0;
 };
 
+/// The rows of shards that cannot be opened: they are compared with nothing.
+struct LostRows {
+  std::uint64_t rows = 0;
+  std::vector<std::string> names = {};  ///< of the shards
+};
+
 /// The samples of a dataset as they are stored: what they should be is not asked, since differences
 /// are wanted. One with a value that is missing, or outside of its file, goes into `list` at once;
 /// one whose key is damaged does so without a key.
@@ -99,8 +105,12 @@ class StoredSide final : public ComparedSide {
              std::vector<std::optional<std::size_t>> fields, std::optional<std::size_t> label,
              ComparedRows& list);
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t) override;
+  /// When all is read.
+  [[nodiscard]] const LostRows& lost() const { return lost_; }
 
  private:
+  // Null: it cannot be opened, which is a finding already.
+  [[nodiscard]] ShardCursor* open_shard();
   [[nodiscard]] bool take_places(ShardCursor& shard, const IndexRow& row,
                                  PendingSample& sample) const;
 
@@ -111,6 +121,7 @@ class StoredSide final : public ComparedSide {
   ComparedRows& list_;
   OpenShards open_{dataset_.paths, dataset_.manifest, dataset_.shards};
   std::uint64_t shard_ = 0, row_ = 0, place_ = 0;
+  LostRows lost_;
 };
 
 /// The rows of a dataset where all have one size, and none has a key.

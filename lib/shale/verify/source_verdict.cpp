@@ -94,16 +94,17 @@ std::string sentence_of(SourceVerdict verdict, const ComparedFacts& facts,
     case SourceVerdict::another_source:
       return "the source holds none of its samples";
     case SourceVerdict::damaged:
-      if (facts.different + facts.not_in_source + facts.not_in_dataset == 0)
+      if (facts.different + facts.not_in_source + facts.not_in_dataset + facts.lost_shards.size() ==
+          0)
         return "the source holds the samples that were written";
       break;
     case SourceVerdict::incomplete:
     case SourceVerdict::different:
       break;
   }
-  std::string text =
-      fmt::format("{} of its {} {} the same in the source", format_count(facts.same),
-                  samples_text(all + facts.of_other_runs), facts.same == 1 ? "is" : "are");
+  std::string text = fmt::format("{} of its {} {} the same in the source", format_count(facts.same),
+                                 samples_text(all + facts.of_other_runs + facts.lost_rows),
+                                 facts.same == 1 ? "is" : "are");
   if (facts.different > 0) {
     text += fmt::format(", {} {}", format_count(facts.different),
                         facts.different == 1 ? "differs" : "differ");
@@ -116,6 +117,15 @@ std::string sentence_of(SourceVerdict verdict, const ComparedFacts& facts,
     text +=
         fmt::format("; {} of the source not in the dataset", samples_text(facts.not_in_dataset));
   return text;
+}
+
+// What cannot be read is not compared.
+std::string lost_of(const ComparedFacts& facts) {
+  if (facts.lost_shards.empty()) return {};
+  const std::size_t more = facts.lost_shards.size() - 1;
+  return fmt::format("; {} of the source not compared: {}{} cannot be read",
+                     samples_text(facts.in_lost_shards), printable(facts.lost_shards.front()),
+                     more == 0 ? "" : fmt::format(" and {} more", format_count(more)));
 }
 
 // What it did not take is not compared.
@@ -146,7 +156,7 @@ SourceComparison judge(const ComparedFacts& facts, const Manifest& dataset) {
           .not_in_source = facts.not_in_source + facts.of_other_runs,
           .not_in_dataset = facts.not_in_dataset + facts.left_out,
           .skipped = facts.skipped,
-          .sentence = sentence_of(verdict, facts, dataset) + skipped_of(facts)};
+          .sentence = sentence_of(verdict, facts, dataset) + lost_of(facts) + skipped_of(facts)};
 }
 
 }  // namespace shale

@@ -75,15 +75,27 @@ FieldChoice common_fields(const Manifest& ours, const Manifest& theirs) {
   return common;
 }
 
-// All of these samples are in the source, by the digests of both.
+// The fields of one that another does not have.
+std::vector<std::string> fields_beside(const Schema& one, const Schema& other) {
+  std::vector<std::string> names;
+  for (const Field& field : one.fields) {
+    if (!other.find(field.name)) names.push_back(field.name);
+  }
+  return names;
+}
+
+// All of these samples are in the source, by the digests of both. What is absent in all of them is
+// in no digest.
 void judge_by_digests(const Manifest& ours, const DatasetDigest& theirs,
-                      std::vector<std::string> fields_besides, bool has_other_order_of_fields,
+                      std::vector<std::string> fields_besides,
+                      std::vector<std::string> fields_uncompared, bool has_other_order_of_fields,
                       VerifyLog& log) {
   log.report().comparison = judge({.same = ours.digest.samples,
                                    .is_damaged = log.damage() > 0,
                                    .is_in_other_order = theirs.ordered != ours.digest.ordered,
                                    .has_other_order_of_fields = has_other_order_of_fields,
-                                   .fields_besides = std::move(fields_besides)},
+                                   .fields_besides = std::move(fields_besides),
+                                   .fields_uncompared = std::move(fields_uncompared)},
                                   ours);
 }
 
@@ -137,7 +149,7 @@ void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& data
     return;
   }
   if (theirs.samples == ours.digest.samples && theirs.content == ours.digest.content)
-    return judge_by_digests(ours, theirs, std::move(besides), is_reordered, log);
+    return judge_by_digests(ours, theirs, std::move(besides), {}, is_reordered, log);
   if (is_unreadable(dataset, log)) return;
   const std::unique_ptr<Source> source = open({.arrays = std::move(arrays),
                                                .scratch_folder = temporary_folder(),
@@ -173,6 +185,14 @@ std::optional<ArrayColumns> find_compared_arrays(const VerifyRequest& request, c
   }
 }
 
+// The file may be of another format than the one that the dataset was made from.
+bool takes_parsing(const Format& format, const Parsing& parsing) {
+  const Dialect dialect = parsing.dialect.value_or(Dialect::plain);
+  const bool has_dialect = dialect == Dialect::plain ||
+                           std::ranges::find(format.dialects, dialect) != format.dialects.end();
+  return has_dialect && (parsing.database.empty() || format.open_map != nullptr);
+}
+
 OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest& ours,
                                     const Events& events) {
   const std::string& against = request.against.front();
@@ -183,16 +203,9 @@ OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest
     const Format* const format = detect_file(InputFile(*file));
     const bool is_alike = format != nullptr && format->name == ours.format;
     if (is_alike && ours.layout.dialect != Dialect::own) parsing = parsing_of(ours.layout);
+    if (format == nullptr || !takes_parsing(*format, parsing)) parsing = {};
   }
   return open_dataset(
-// The file may be of another format than the one that the dataset was made from.
-bool takes_parsing(const Format& format, const Parsing& parsing) {
-  const Dialect dialect = parsing.dialect.value_or(Dialect::plain);
-  const bool has_dialect = dialect == Dialect::plain ||
-                           std::ranges::find(format.dialects, dialect) != format.dialects.end();
-  return has_dialect && (parsing.database.empty() || format.open_map != nullptr);
-}
-
       {.path = against,
        .files = request.against.size() > 1
                     ? files_of_words(request.against).value_or(std::vector<SetMember>())
@@ -203,7 +216,6 @@ bool takes_parsing(const Format& format, const Parsing& parsing) {
        .generator = request.generator,
        .memory_bytes = request.memory_bytes,
        .may_unpack = true,
-    if (format == nullptr || !takes_parsing(*format, parsing)) parsing = {};
        .fields = names_in_input(ours)},
       events);
 }
@@ -219,7 +231,8 @@ void compare_datasets(const VerifyRequest& request, const OpenedDataset& dataset
   const bool has_same_keys = by == JoinedBy::content || ours.digest.keys == theirs.digest.keys;
   if (has_both && has_same_keys && ours.digest.samples == theirs.digest.samples &&
       ours.digest.content == theirs.digest.content)
-    return judge_by_digests(ours, theirs.digest, {}, false, log);
+    return judge_by_digests(ours, theirs.digest, fields_beside(theirs.schema, ours.schema),
+                            fields_beside(ours.schema, theirs.schema), false, log);
   if (is_unreadable(dataset, log)) return;
   FieldChoice common = common_fields(ours, theirs);
   std::vector<std::string> besides;
