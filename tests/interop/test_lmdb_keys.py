@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import pathlib
 import pickle
 import sys
 import types
@@ -225,3 +227,24 @@ def test_what_looks_like_compressed_pickles_and_is_not_stays_as_it_is(tmp_path):
     write_lmdb(tmp_path / "a.lmdb", values)
     run_shale("convert", tmp_path / "a.lmdb", tmp_path / "out", "--to", "record")
     assert samples_of(tmp_path / "out", ["value"]) == [(key.decode(), value) for key, value in values.items()]
+
+
+def test_names_that_are_not_utf8_are_in_every_file_and_answer(tmp_path):
+    """Of the file, of a database and of what is left out: an index of such a file could not be written."""
+    path = os.path.join(os.fsencode(tmp_path), b"a\xff.lmdb")
+    with lmdb.open(str(tmp_path / "a.lmdb"), subdir=False, max_dbs=2, map_size=1 << 24) as env:
+        for name in (b"i\xff", b"other"):
+            with env.begin(write=True, db=env.open_db(name)) as txn:
+                for i in range(3):
+                    txn.put(b"%d" % i, b"\xfe%d" % i)
+                txn.put(b"\xff", b"no pattern takes it")
+    os.rename(tmp_path / "a.lmdb", path)
+    parse = ("--database", b"i\xff", "--parse", "v=%d")
+    for command in (("index", path, *parse, "--crc"), ("info", path), ("verify", path, "--deep"), ("ls", path), ("cat", path, "0"), ("convert", path, tmp_path / "out", "--to", "record", *parse)):
+        code = 4 if command[0] == "convert" else 0
+        answer = json.loads(run_shale(*command, "--json", code=code).stdout)
+        assert "error" not in answer
+    assert json.loads(run_shale("info", tmp_path / "out", "--json").stdout)["left_out"][0]["name"] == "\\xff"
+    manifest = json.loads(pathlib.Path(os.fsdecode(path + b".dataset.json")).read_bytes())
+    assert manifest["shards"][0]["files"][0]["name"] == {"bytes": b"a\xff.lmdb".hex()} and manifest["layout"]["database"] == {"bytes": b"i\xff".hex()}
+    assert b"the source holds the same samples" in run_shale("verify", path, "--against", tmp_path / "out").stdout

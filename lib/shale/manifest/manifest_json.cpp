@@ -21,14 +21,12 @@ namespace {
 // Names are raw bytes, JSON is UTF-8: a name that is not UTF-8 stands as {"bytes": hex}.
 Json name_to_json(const std::string& name) {
   if (is_utf8(name)) return name;
-  std::string hex;
-  for (const char c : name) hex += fmt::format("{:02x}", static_cast<std::uint8_t>(c));
-  return {{"bytes", hex}};
+  return {{"bytes", hex_of_name(name)}};
 }
 
 Json file_to_json(const ManifestFile& file) {
   // No hash is zero: it stands for a file that was never read as a whole.
-  return {{"name", file.name},
+  return {{"name", name_to_json(file.name)},
           {"bytes", file.bytes},
           {"xxh3_128", file.hash == Hash128{} ? Json(nullptr) : Json(file.hash.hex())}};
 }
@@ -76,8 +74,8 @@ Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
     json["has_checksums"] = layout.has_checksums;
   }
   if (!layout.known_as.empty()) json["known_as"] = layout.known_as;
-  if (!layout.keys.empty()) json["keys"] = layout.keys;
-  if (!layout.database.empty()) json["database"] = layout.database;
+  if (!layout.keys.empty()) json["keys"] = name_to_json(layout.keys);
+  if (!layout.database.empty()) json["database"] = name_to_json(layout.database);
   return json;
 }
 
@@ -107,9 +105,15 @@ std::string name_from_json(const Json& json) {
   return name;
 }
 
+// A string as text_at has it; what is not UTF-8 as it is.
+std::string name_or_text_at(const Json& json, const char* name) {
+  const Json& value = member(json, name);
+  return value.is_string() ? text_at(json, name) : name_from_json(value);
+}
+
 // A file name of a dataset never leads out of its directory.
 ManifestFile file_from_json(const Json& json) {
-  ManifestFile file{string_at(json, "name"), number_at(json, "bytes"), {}};
+  ManifestFile file{name_from_json(member(json, "name")), number_at(json, "bytes"), {}};
   if (!member(json, "xxh3_128").is_null()) file.hash = hash_at(json, "xxh3_128");
   if (file.name.empty() || file.name.starts_with('.') || file.name.find('/') != std::string::npos ||
       file.name.find('\0') != std::string::npos) {
@@ -162,8 +166,8 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
     layout.has_checksums = flag_at(json, "has_checksums");
     if (!layout.is_of_one_file()) throw Error(Code::damaged, "layout does not match a single file");
     if (json.contains("known_as")) layout.known_as = text_at(json, "known_as");
-    if (json.contains("keys")) layout.keys = text_at(json, "keys");
-    if (json.contains("database")) layout.database = text_at(json, "database");
+    if (json.contains("keys")) layout.keys = name_or_text_at(json, "keys");
+    if (json.contains("database")) layout.database = name_or_text_at(json, "database");
   }
   if (layout.field_part.size() != schema.fields.size()) {
     throw Error(Code::damaged, "layout places {} fields, but the schema has {}",
@@ -174,7 +178,7 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
 
 ManifestShard shard_from_json(const Json& json) {
   ManifestShard shard;
-  shard.name = text_at(json, "name");
+  shard.name = printable(name_from_json(member(json, "name")));
   shard.payload_bytes = number_at(json, "payload_bytes");
   shard.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
   for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));

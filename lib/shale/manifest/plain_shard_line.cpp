@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "shale/base/printable.hpp"
+
 namespace shale {
 namespace {
 
@@ -34,8 +36,10 @@ void append_hash(std::string& line, const Hash128& hash) {
 void append_name(std::string& line, const std::string& name) {
   if (is_plain_name(name)) {
     line.append(1, '"').append(name).append(1, '"');
-  } else {
+  } else if (is_utf8(name)) {
     line += nlohmann::json(name).dump();
+  } else {
+    line.append("{\"bytes\":\"").append(hex_of_name(name)).append("\"}");
   }
 }
 
@@ -116,6 +120,12 @@ class PlainLine {
 };
 
 }  // namespace
+
+std::string hex_of_name(std::string_view name) {
+  std::string hex;
+  for (const char c : name) hex += fmt::format("{:02x}", static_cast<std::uint8_t>(c));
+  return hex;
+}
 
 std::string shard_line(const ManifestShard& shard) {
   std::string line = "{\"name\":";

@@ -82,7 +82,7 @@ TEST_CASE("plain shard line: it is read as the library reads it, and gives the s
 }
 
 TEST_CASE("plain shard line: a name that needs escapes is the library's") {
-  for (const char* name : {"a\"b", "a\\b", "a\nb", "\xc3\xa9", "a\x7f"}) {
+  for (const char* name : {"a\"b", "a\\b", "a\nb", "\xc3\xa9", "a\x7f", "a\xff"}) {
     CAPTURE(name);
     ManifestShard shard;
     shard.name = shard_name(0);
