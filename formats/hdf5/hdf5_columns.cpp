@@ -50,7 +50,8 @@ void check_field(const Field& field) {
     throw Error(Code::unsupported,
                 "field '{}' is a tensor of {}; HDF5 shards hold integers, floats of 2, 4 and 8 "
                 "bytes, bool and complex",
-                printable(field.name), dtype_text(field.dtype));
+                printable(field.name), dtype_text(field.dtype))
+        .hint("choose --to record or lmdb, or leave the field out: --fields");
   }
   if (field.shape.size() > kMaxHdf5Axes) {
     throw Error(Code::unsupported,

@@ -88,6 +88,7 @@ NOT_FOLLOWED = {
         "'shale convert --fields' reads those that belong together",
         "archives that were joined by cat end with the first for most tools: divide the file here, or join them with 'tar --concatenate'",
         "leave it out with --fields, or choose another format",
+        "choose --to record or lmdb, or leave the field out: --fields",
         "'shale convert' reads it, unpacked in a temporary folder; or rewrite it in one piece: h5repack -f NONE -l CONTI OLD.h5 NEW.h5",
         "convert the image to one of these, or choose --layout vlen, which keeps what it is",
         "restore the file from an intact copy; --parse plain reads the values as they are",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("shale")
-from shale import Dataset, Writer, errors, from_iterable
+from shale import Dataset, Writer, convert, errors, from_iterable
 
 RAW = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "complex32")
 
@@ -67,3 +67,12 @@ def test_what_bfloat16_does_not_hold_is_refused_by_its_name(tmp_path, given, fou
     message = f"field 'x' is {found}.*, expected an array of bfloat16 \\(2,\\)"
     with Writer(tmp_path / "out", schema={"x": "bfloat16 (2)"}) as writer, pytest.raises(errors.SchemaError, match=message):
         writer.write({"x": value})
+
+
+def test_hdf5_refuses_bfloat16_with_what_to_do(tmp_path):
+    torch = pytest.importorskip("torch")
+    from_iterable([{"x": torch.ones(2, dtype=torch.bfloat16), "n": 1}], tmp_path / "set", schema={"x": "bfloat16 (2)", "n": int})
+    with pytest.raises(errors.UnsupportedError, match="field 'x' is a tensor of bfloat16.*\nhint: choose to record or lmdb, or leave the field out: fields"):
+        convert(tmp_path / "set", tmp_path / "out", to="hdf5")
+    for to, fields in (("record", None), ("lmdb", None), ("hdf5", ["n"])):
+        convert(tmp_path / "set", tmp_path / f"{to}{bool(fields)}", to=to, fields=fields)
