@@ -133,7 +133,7 @@ int print_json(SampleList& list, const std::string& path) {
   Json head = {{"version", kListVersion},
                {"dataset", printable(path)},
                {"samples", list.manifest().digest.samples}};
-  std::string text = head.dump();
+  std::string text = json_text(head);
   text.back() = ',';
   text += "\"rows\":[";
   std::string_view before;
@@ -141,7 +141,7 @@ int print_json(SampleList& list, const std::string& path) {
     for (std::vector<ListedSample> rows = list.next(); !rows.empty(); rows = list.next()) {
       for (const ListedSample& sample : rows) {
         text += before;
-        text += row_facts(list, sample).dump();
+        text += json_text(row_facts(list, sample));
         before = ",";
       }
       print(std::exchange(text, ""));
@@ -150,7 +150,7 @@ int print_json(SampleList& list, const std::string& path) {
     const Error told = with_usual_hint(error, "ls");
     tell_error(told);
     try {
-      print(text + "],\"error\":" + error_facts(told)["error"].dump() + "}\n");
+      print(text + "],\"error\":" + json_text(error_facts(told)["error"]) + "}\n");
     } catch (const Error&) {  // stdout itself may be what failed; the exit code tells
     }
     return exit_code_of(told.code());

@@ -192,7 +192,7 @@ Error with_usual_hint(Error error, std::string_view command) {
 
 void print_error(const Error& error) {
   try {
-    print(error_facts(error).dump() + "\n");
+    print(json_text(error_facts(error)) + "\n");
   } catch (const Error&) {  // stdout itself may be what failed; the exit code tells
   }
 }

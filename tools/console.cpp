@@ -77,6 +77,10 @@ void tell_error(const Error& error) {
   if (!error.hint().empty()) tell_hint(error.hint());
 }
 
+std::string json_text(const Json& facts) {
+  return facts.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 void tell_hint(std::string_view what) { tell(fmt::format("{} {}", colored("hint:", "1"), what)); }
 
 void tell_event(std::string_view command, std::string_view event) {
@@ -86,7 +90,7 @@ void tell_event(std::string_view command, std::string_view event) {
 void tell_event(std::string_view command, std::string_view event, const Json& facts) {
   Json json = {{"version", kEventsVersion}, {"event", event}, {"command", command}};
   json.update(facts);
-  tell(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  tell(json_text(json));
 }
 
 bool was_interrupted() {
@@ -138,7 +142,7 @@ Console::~Console() {
 }
 
 void Console::report(const Json& facts, std::string_view text) {
-  if (is_json_) return print(facts.dump() + "\n");
+  if (is_json_) return print(json_text(facts) + "\n");
   if (!is_quiet_) print(text);
 }
 

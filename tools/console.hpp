@@ -16,6 +16,9 @@ namespace shale::tools {
 
 using Json = nlohmann::ordered_json;
 
+/// As it is printed: on one line, and UTF-8 whatever is in it.
+[[nodiscard]] std::string json_text(const Json& facts);
+
 /// Results, to stdout. Errors: Code::io; Code::interrupted, if a signal came while it waited.
 void print(std::string_view text);
 /// Messages, to stderr, with the line end.

@@ -48,7 +48,7 @@ MadeReport make_report(const ReportRequest& request, const ReportPlace& place,
   const bool is_written = !place.output.empty();
   if (is_written) refuse_report_output(place);
   const ReportFacts facts = gather_report(request, events);
-  MadeReport made{.facts = facts.json.dump(), .page = report_page(facts)};
+  MadeReport made{.facts = tools::json_text(facts.json), .page = report_page(facts)};
   if (is_written) write_report(place, made.page);
   return made;
 }

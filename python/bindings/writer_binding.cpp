@@ -531,7 +531,7 @@ class Handle {
         throw;
       }
     }
-    return tools::convert_facts(report, output_).dump();
+    return tools::json_text(tools::convert_facts(report, output_));
   }
 
   void abandon() {

@@ -5,7 +5,7 @@ import os
 import shutil
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import GRAY_JPEG, RGB_JPEG, manifest_of, png, run, samples_of, write
+from shale_tool import GRAY_JPEG, RGB_JPEG, manifest_of, npy, png, run, samples_of, write
 
 # torchvision/datasets/folder.py, 0.15 to 0.29
 IMAGE_SUFFIXES = (b".jpg", b".jpeg", b".png", b".ppm", b".bmp", b".pgm", b".tif", b".tiff", b".webp")
@@ -153,3 +153,49 @@ class OddNames(FaultCase):
             self.convert(source, out)
             self.ok("verify", out, "--against", source)
             self.ok("info", out, "--json")
+
+
+class OddNamesOfFiles(FaultCase):
+    """One file may be called anything: its index names it, and JSON is UTF-8 whatever is in it."""
+
+    base = IN_MEMORY
+    STEMS = (b"\xff", b"a\xfe.b", b".hidden", b"back\\slash", b"quote'\"", "\N{RIGHT-TO-LEFT OVERRIDE}".encode(), b"new\nline")
+
+    def test_every_command_takes_them(self):
+        write(self.folder / "photos/cats/1.jpg")
+        write(self.folder / "photos/dogs/2.jpg", GRAY_JPEG)
+        photos, root = self.folder / "photos", os.fsencode(self.folder.path)
+        for stem in self.STEMS:
+            for suffix in (b"lmdb", b"tfrecord", b"h5"):
+                with self.subTest(stem=stem, suffix=suffix):
+                    path = os.path.join(root, stem + b"." + suffix)
+                    for words in (("convert", photos, path, "--with-index"), ("convert", photos, path, "--verify", "--overwrite"), ("index", path), ("index", path, "--crc")):
+                        json.loads(self.ok(*words, "--json").out)
+                    for words in (("info", path), ("verify", path, "--against", photos), ("ls", path), ("cat", path, "1"), ("index", path, "--dry-run")):
+                        json.loads(self.ok(*words, "--json").out)
+                    self.ok("convert", path, self.out, "--to", "record", "--overwrite")
+                    self.ok("verify", self.out, "--against", path)
+
+    def test_arrays_and_lists_of_outputs(self):
+        write(self.folder / "x.npy", npy("<i4", (4,), bytes(16)))
+        root = os.fsencode(self.folder.path)
+        for number, stem in enumerate(self.STEMS):
+            with self.subTest(stem=stem):
+                for suffix in (b"npy", b"npz", b"pt", b"safetensors"):
+                    path = os.path.join(root, stem + b"." + suffix)
+                    facts = json.loads(self.ok("convert", self.folder / "x.npy", path, "--json").out)
+                    self.assertTrue(facts["output"].endswith("." + suffix.decode()))
+                    json.loads(self.ok("verify", path, "--json").out)
+                    self.ok("convert", path, self.folder / f"out{number}-{suffix.decode()}", "--to", "npy", "--json")
+                drawn = os.path.join(root, b"drawn" + stem + b".npy")
+                json.loads(self.ok("resample", self.folder / "x.npy", drawn, "--json").out)
+
+    def test_a_set_of_them(self):
+        write(self.folder / "photos/cats/1.jpg")
+        root = os.path.join(os.fsencode(self.folder.path), b"set\xff")
+        os.mkdir(root)
+        for number, stem in enumerate(self.STEMS[:2]):
+            write(self.folder / f"photos/cats/{number}.png", png(3, 3, seed=number))
+            self.ok("convert", self.folder / "photos", os.path.join(root, stem + b".tfrecord"))
+        for words in (("info", root), ("index", root), ("verify", root), ("ls", root), ("convert", root, self.out, "--to", "record")):
+            json.loads(self.ok(*words, "--json").out)

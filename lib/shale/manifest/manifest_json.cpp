@@ -11,18 +11,13 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/manifest/image_report_json.hpp"
+#include "shale/manifest/name_json.hpp"
 #include "shale/manifest/plain_shard_line.hpp"
 #include "shale/manifest/schema_json.hpp"
 #include "shale/manifest/untrusted_json.hpp"
 
 namespace shale {
 namespace {
-
-// Names are raw bytes, JSON is UTF-8: a name that is not UTF-8 stands as {"bytes": hex}.
-Json name_to_json(const std::string& name) {
-  if (is_utf8(name)) return name;
-  return {{"bytes", hex_of_name(name)}};
-}
 
 Json file_to_json(const ManifestFile& file) {
   // No hash is zero: it stands for a file that was never read as a whole.
@@ -92,30 +87,14 @@ Hash128 hash_at(const Json& object, const char* name) {
   return *hash;
 }
 
-std::string name_from_json(const Json& json) {
-  if (json.is_string()) return json.get<std::string>();
-  const std::string& hex = string_at(json, "bytes");
-  const bool is_hex =
-      hex.size() % 2 == 0 && hex.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_hex) throw Error(Code::damaged, "name is not pairs of lower-case hex digits");
-  std::string name;
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    name += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  }
-  return name;
-}
-
-// A string as text_at has it; what is not UTF-8 as it is.
-std::string name_or_text_at(const Json& json, const char* name) {
-  const Json& value = member(json, name);
-  return value.is_string() ? text_at(json, name) : name_from_json(value);
-}
-
-// A file name of a dataset never leads out of its directory.
-ManifestFile file_from_json(const Json& json) {
+// A file name of a dataset never leads out of its directory. Only a file that was given its name by
+// a user may be hidden.
+ManifestFile file_from_json(const Json& json, bool may_be_hidden = false) {
   ManifestFile file{name_from_json(member(json, "name")), number_at(json, "bytes"), {}};
   if (!member(json, "xxh3_128").is_null()) file.hash = hash_at(json, "xxh3_128");
-  if (file.name.empty() || file.name.starts_with('.') || file.name.find('/') != std::string::npos ||
+  const bool is_refused =
+      may_be_hidden ? file.name == "." || file.name == ".." : file.name.starts_with('.');
+  if (file.name.empty() || is_refused || file.name.find('/') != std::string::npos ||
       file.name.find('\0') != std::string::npos) {
     throw Error(Code::damaged, "'{}' is not a valid file name in a dataset", printable(file.name));
   }
@@ -166,8 +145,8 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
     layout.has_checksums = flag_at(json, "has_checksums");
     if (!layout.is_of_one_file()) throw Error(Code::damaged, "layout does not match a single file");
     if (json.contains("known_as")) layout.known_as = text_at(json, "known_as");
-    if (json.contains("keys")) layout.keys = name_or_text_at(json, "keys");
-    if (json.contains("database")) layout.database = name_or_text_at(json, "database");
+    if (json.contains("keys")) layout.keys = name_from_json(json["keys"]);
+    if (json.contains("database")) layout.database = name_from_json(json["database"]);
   }
   if (layout.field_part.size() != schema.fields.size()) {
     throw Error(Code::damaged, "layout places {} fields, but the schema has {}",
@@ -181,10 +160,12 @@ ManifestShard shard_from_json(const Json& json) {
   shard.name = printable(name_from_json(member(json, "name")));
   shard.payload_bytes = number_at(json, "payload_bytes");
   shard.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
-  for (const Json& file : array_at(json, "files")) shard.files.push_back(file_from_json(file));
-  if (!member(json, "index").is_null()) shard.index = file_from_json(member(json, "index"));
-  if (!member(json, "blocks").is_null()) shard.blocks = file_from_json(member(json, "blocks"));
-  if (json.contains("elements")) shard.elements = file_from_json(member(json, "elements"));
+  for (const Json& file : array_at(json, "files"))
+    shard.files.push_back(file_from_json(file, true));
+  if (!member(json, "index").is_null()) shard.index = file_from_json(member(json, "index"), true);
+  if (!member(json, "blocks").is_null())
+    shard.blocks = file_from_json(member(json, "blocks"), true);
+  if (json.contains("elements")) shard.elements = file_from_json(member(json, "elements"), true);
   if (!json.contains("bases")) return shard;
   for (const Json& base : array_at(json, "bases")) {
     if (!base.is_number_unsigned())
@@ -220,7 +201,7 @@ ManifestSource source_from_json(const Json& source) {
 std::vector<std::pair<std::string, std::string>> options_from_json(const Json& json) {
   std::vector<std::pair<std::string, std::string>> options;
   for (const auto& option : json.items())
-    options.emplace_back(printable(option.key()), text_at(json, option.key().c_str()));
+    options.emplace_back(printable(option.key()), printable(name_from_json(option.value())));
   return options;
 }
 
@@ -383,7 +364,7 @@ Json source_to_json(const ManifestSource& source) {
 
 Json options_to_json(const std::vector<std::pair<std::string, std::string>>& options) {
   Json json = Json::object();
-  for (const auto& [name, value] : options) json[name] = value;
+  for (const auto& [name, value] : options) json[name] = name_to_json(value);
   return json;
 }
 

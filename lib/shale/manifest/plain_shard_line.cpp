@@ -7,9 +7,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "shale/base/printable.hpp"
+#include "shale/manifest/name_json.hpp"
 
 namespace shale {
 namespace {
@@ -36,10 +35,8 @@ void append_hash(std::string& line, const Hash128& hash) {
 void append_name(std::string& line, const std::string& name) {
   if (is_plain_name(name)) {
     line.append(1, '"').append(name).append(1, '"');
-  } else if (is_utf8(name)) {
-    line += nlohmann::json(name).dump();
   } else {
-    line.append("{\"bytes\":\"").append(hex_of_name(name)).append("\"}");
+    line += name_to_json(name).dump();
   }
 }
 
@@ -120,12 +117,6 @@ class PlainLine {
 };
 
 }  // namespace
-
-std::string hex_of_name(std::string_view name) {
-  std::string hex;
-  for (const char c : name) hex += fmt::format("{:02x}", static_cast<std::uint8_t>(c));
-  return hex;
-}
 
 std::string shard_line(const ManifestShard& shard) {
   std::string line = "{\"name\":";

@@ -16,9 +16,6 @@ namespace shale {
 /// One shard as its line in the manifest and in the journal, without line end.
 [[nodiscard]] std::string shard_line(const ManifestShard& shard);
 
-/// A name that is not UTF-8 stands as {"bytes": hex}.
-[[nodiscard]] std::string hex_of_name(std::string_view name);
-
 /// parse_shard_line of a line in the very form that shard_line gives to names without escapes;
 /// nullopt for another one.
 [[nodiscard]] std::optional<ManifestShard> parse_plain_shard_line(std::string_view line);
