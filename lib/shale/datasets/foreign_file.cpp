@@ -16,7 +16,6 @@
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/storage_retry.hpp"
-#include "shale/io/walk.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
@@ -30,26 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024, kDigestBytes = 4 << 20;
-
-}  // namespace
-
-// A few entries tell: a folder may have millions.
-bool has_shards(const std::string& folder) {
-  constexpr int kMostLookedAt = 1000;
-  int looked_at = 0;
-  bool is_found = false;
-  try {
-    visit_names(folder, [&](const std::string& name) {
-      is_found = shard_of_file(name).has_value();
-      return !is_found && ++looked_at < kMostLookedAt;
-    });
-  } catch (const Error&) {
-    return false;
-  }
-  return is_found;
-}
-
-namespace {
 
 std::uint64_t mtime_ns_of(const InputFile& file) {
   struct stat status {};

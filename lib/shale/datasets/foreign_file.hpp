@@ -46,8 +46,6 @@ struct ForeignRequest {
 [[nodiscard]] const Format* detect_file(const InputFile& file);
 /// The error for a path that is nothing that shale can read.
 [[nodiscard]] Error unrecognized(const std::string& path);
-/// A folder with files that have the names of shale's shards.
-[[nodiscard]] bool has_shards(const std::string& folder);
 /// The error for an index without checksums where payload is to be verified.
 [[nodiscard]] Error no_checksums(const std::string& index);
 /// As detect_file, if the format reads files of other tools. Errors: Code::unsupported if none

@@ -207,7 +207,7 @@ void take_damaged(OpenedDataset& dataset, const DatasetRequest& request, const s
 OpenedDataset open_file(const DatasetRequest& request, const std::string& file, const IndexedAs* as,
                         const Events& events) {
   OpenedDataset dataset;
-  dataset.paths = DatasetPaths::of_file(file, request.index_folder);
+  dataset.paths = paths_of_index(file, request.index_folder);
   Parsing parsing = request.parsing;
   if (is_manifest(dataset.paths.manifest)) {
     read_into(dataset, request.memory_bytes);

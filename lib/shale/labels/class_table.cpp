@@ -103,7 +103,7 @@ ClassTable ClassTable::extended(const std::vector<std::string>& names, const std
 ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes) {
   std::vector<std::string> names;
   std::error_code error;  // what is wrong with the path shows when it is opened
-  const DatasetPaths of_file = DatasetPaths::of_file(path, "");
+  const DatasetPaths of_file = paths_of_index(path, "");
   if (std::filesystem::is_directory(path, error)) {
     if (const std::optional<Error> several = several_datasets(path)) throw Error(*several);
     names = read_manifest(DatasetPaths(path), nullptr, memory_bytes).classes;

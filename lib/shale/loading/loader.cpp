@@ -198,7 +198,7 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
                           .with_checksums = request.proof == Proof::all,
                           .generator = request.generator,
                           .keeps_fresh = true};
-  paths_ = DatasetPaths::of_file(file, request.index_folder);
+  paths_ = paths_of_index(file, request.index_folder);
   file_ = file;
   stamp_ = stamp_of(file).value_or(FileStamp{});
   if (!request.index_folder.empty()) {

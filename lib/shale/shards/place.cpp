@@ -76,9 +76,27 @@ std::vector<std::string> splits_of_parts_in(const std::string& directory) {
 
 }  // namespace
 
+DatasetPaths paths_of_index(const std::string& file, const std::string& index_folder) {
+  DatasetPaths paths = DatasetPaths::of_file(file, index_folder);
+  if (stands(paths.manifest)) return paths;
+  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::string work = WorkFolder::path_beside(join_path(paths.lists, name)),
+                    next = join_path(work, WorkFolder::kNewName),
+                    next_manifest = join_path(next, fmt::format("{}.{}", name, kManifestName)),
+                    old = join_path(work, kOldManifest);
+  const bool is_file_old = stands(join_path(next, name));
+  if (is_file_old && stands(old)) {
+    paths.manifest = old;
+  } else if (!is_file_old && stands(join_path(next, kWholeName)) && stands(next_manifest)) {
+    paths.manifest = next_manifest;
+    paths.lists = next;
+  }
+  return paths;
+}
+
 StandingState::Stamps::Stamps(const std::string& path, const DatasetPaths& paths)
     : manifest(stamp_of(paths.manifest).value_or(FileStamp{})),
-      index(stamp_of(DatasetPaths::of_file(path, "").manifest).value_or(FileStamp{})),
+      index(stamp_of(paths_of_index(path, "").manifest).value_or(FileStamp{})),
       file(stamp_of(path).value_or(FileStamp{})),
       data(stamp_of(join_path(path, "data.mdb")).value_or(FileStamp{})) {}
 
@@ -135,6 +153,20 @@ Place look_at(const std::string& path) {
     return is_empty = work == WorkFolderState::blank && name == kWorkFolder;
   });
   return is_empty ? Place::empty_folder : Place::other_folder;
+}
+
+// A few entries tell: a folder may have millions.
+bool has_shards(const std::string& folder) try {
+  constexpr int kMostLookedAt = 1000;
+  int looked_at = 0;
+  bool is_found = false;
+  visit_names(folder, [&](const std::string& name) {
+    is_found = shard_of_file(name).has_value();
+    return !is_found && ++looked_at < kMostLookedAt;
+  });
+  return is_found;
+} catch (const Error&) {
+  return false;
 }
 
 bool holds_dataset(const std::string& folder) try {

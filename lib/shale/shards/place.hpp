@@ -16,6 +16,12 @@ namespace shale {
 enum class Place { absent, empty_folder, dataset, unfinished, other_folder, other_file };
 [[nodiscard]] Place look_at(const std::string& path);
 
+/// Where the index of a file is to be read: beside it or in `index_folder`; or, while it or the
+/// file is replaced, in the work folder, where the manifest that goes has this name. Errors: same
+/// as facts_at.
+[[nodiscard]] DatasetPaths paths_of_index(const std::string& file, const std::string& index_folder);
+inline constexpr std::string_view kOldManifest = "old.json";
+
 /// Which dataset, or file with samples, is at a path, to notice that another one has taken its
 /// place. A file that is written to is not replaced, but its index is.
 class StandingState {
@@ -61,6 +67,9 @@ auto open_standing(const std::string& path, const Open& open) {
 
 /// True if look_at would say dataset or unfinished. False also for what cannot be looked at.
 [[nodiscard]] bool holds_dataset(const std::string& folder);
+
+/// A folder with files that have the names of shale's shards.
+[[nodiscard]] bool has_shards(const std::string& folder);
 
 /// The names of the splits in a directory that holds a dataset, finished or not, of at least one:
 /// train first. Empty for a dataset, and for any other path. Errors: same as look_at.

@@ -39,19 +39,15 @@
 //
 // Of a file that comes to its name together with its index:
 //
-//   work/new/FILE                   the old file stands; work/old.json: its index is away, and
-//   comes
-//                                   back
-//   no work/new/FILE                the new file stands, and the rest goes as above, to the end
-//   also
-//                                   if there is no work/new/MANIFEST
+//   work/new/FILE             the old file stands; readers find its index by work/old.json
+//                             (paths_of_index), which comes back
+//   no work/new/FILE          the new file stands, and the rest goes as above, to the end also if
+//                             there is no work/new/MANIFEST
 
 namespace shale {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kOldName = "old.json";
 
 // A list beside the shards.
 bool is_list(const std::string& name) {
@@ -169,13 +165,13 @@ void remove_old_set(const SetPlace& place, const WorkFolder& work, const std::st
 
 // The manifest that stands goes to the work folder.
 void put_away(const SetPlace& place, const WorkFolder& work) {
-  rename_file(join_path(place.folder, place.manifest), join_path(work.root(), kOldName));
+  rename_file(join_path(place.folder, place.manifest), join_path(work.root(), kOldManifest));
   sync_directory(work.root());
   sync_directory(place.folder);
 }
 
 void put_back(const SetPlace& place, const WorkFolder& work) {
-  const std::string old = join_path(work.root(), kOldName);
+  const std::string old = join_path(work.root(), kOldManifest);
   if (!stands(old)) return;
   // Whoever has indexed the file in the meantime has replaced its lists, too.
   if (!rename_to_free_name(old, join_path(place.folder, place.manifest))) remove_file(old);
@@ -188,7 +184,7 @@ bool finish_file(const SetPlace& place, const WorkFolder& work) {
     put_in_place(place, work);
     return true;
   }
-  const std::string old = join_path(work.root(), kOldName);
+  const std::string old = join_path(work.root(), kOldManifest);
   if (!stands(old)) return false;
   remove_old_set(place, work, old);
   return true;
@@ -225,9 +221,8 @@ bool is_one_file(const std::string& path, const std::string& other) {
 
 // From now on readers may find the new set in the work folder. False: without hard links they
 // cannot.
-bool stays_whole(const SetPlace& place, const WorkFolder& work, const std::string& next) {
+bool stays_whole(const WorkFolder& work, const std::string& next) {
   const std::string whole = join_path(work.path(), kWholeName);
-  if (!place.indexed_file.empty()) return false;
   if (stands(whole)) return true;
   if (!link_file(next, whole)) return false;
   sync_directory(work.path());
@@ -315,7 +310,7 @@ void refuse_foreign_files(const SetPlace& place, const std::vector<std::string>&
 }
 
 void put_in_place(const SetPlace& place, const WorkFolder& work) {
-  const std::string old = join_path(work.root(), kOldName),
+  const std::string old = join_path(work.root(), kOldManifest),
                     next = join_path(work.path(), place.manifest),
                     standing = join_path(place.folder, place.manifest);
   work.drop_journal();  // its shards are on their way: nobody may continue from it
@@ -323,7 +318,7 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
     if (is_behind(place, next)) return put_behind(place, work, next);
     look_at_needed_names(place, work, next);
   }
-  const bool is_whole = stays_whole(place, work, next);
+  const bool is_whole = stays_whole(work, next);
   if (!stands(old) && stands(standing)) put_away(place, work);
   if (stands(old)) remove_old_set(place, work, old);
   (void)visit_own_names(place, next, [&](const std::string& name) {
@@ -359,6 +354,7 @@ void put_file_in_place(const SetPlace& place, const WorkFolder& work,
     refuse_foreign_files(place, {std::begin(kListSuffixes), std::end(kListSuffixes)});
   }
   const bool has_old = is_manifest(join_path(place.folder, place.manifest));
+  if (is_swapping(place, work)) (void)stays_whole(work, join_path(work.path(), place.manifest));
   if (has_old) {
     (void)StandingSet(place);  // it can be read: what it lists can be removed
     put_away(place, work);

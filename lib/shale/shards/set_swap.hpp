@@ -59,7 +59,8 @@ void remove_set(const SetPlace& place);
 
 /// Gives a new file its name, and replaces the index next to the old one by that in the
 /// work folder, or by nothing. `take_name` renames FILE from work.path(). A reader finds no index
-/// beside a file that is not its own: it is away while the name changes. Errors: same as
+/// beside a file that is not its own: it is away while the name changes, and is found by
+/// paths_of_index. Errors: same as
 /// put_in_place, and those of `take_name`: all is then as before. After a kill finish_swap() goes
 /// on, or back.
 void put_file_in_place(const SetPlace& place, const WorkFolder& work,

@@ -150,7 +150,7 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
     refuse_file_options(request.dataset, kOwnDataset, request.index_folder, {});
   OpenedDataset dataset;
   dataset.paths =
-      file ? DatasetPaths::of_file(*file, request.index_folder) : DatasetPaths(request.dataset);
+      file ? paths_of_index(*file, request.index_folder) : DatasetPaths(request.dataset);
   const bool is_indexed = !file || is_manifest(dataset.paths.manifest);
   if (is_indexed && !read_shards(request, dataset, log)) return std::nullopt;
   if (file && !check_state_of_file(request, *file, is_indexed, dataset, log)) return std::nullopt;

@@ -151,8 +151,7 @@ void prove_source(const VerifyRequest& request, const Events& events) {
   if (request.against.size() > 1 || look_at(against) == Place::absent) return;
   const bool is_set = look_at(against) == Place::dataset;
   const std::optional<std::string> file = is_set ? std::nullopt : file_of_path(against);
-  const bool is_indexed =
-      file && is_manifest(DatasetPaths::of_file(*file, request.index_folder).manifest);
+  const bool is_indexed = file && is_manifest(paths_of_index(*file, request.index_folder).manifest);
   if (!is_set && !is_indexed) return;
   VerifyRequest source = request;
   source.dataset = against;
