@@ -105,9 +105,8 @@ std::string hint_of_comparison(const VerifyReport& report, const VerifyRequest& 
     case SourceVerdict::another_source:
       return dataset + "it was not made from this source";
     case SourceVerdict::incomplete:
-      return dataset +
-             "the source has samples that it lacks: convert the source again, or add "
-             "them with 'shale convert --append'";
+      return dataset + "the source has samples that it lacks: convert the source again" +
+             (holds_dataset(request.dataset) ? ", or add them with 'shale convert --append'" : "");
     case SourceVerdict::other_keys:
       return dataset +
              "none of its keys is in this source: pass the folder, the archive or the list of "

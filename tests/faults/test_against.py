@@ -120,6 +120,29 @@ class Photos(AgainstCase):
         self.assertEqual(self.verdict(self.set, moved, code=3), "other_keys")
         self.assertIn("11 of its 12 samples under other keys", self.said)
 
+    def test_a_file_beside_a_folder_with_bad_images(self):
+        """A set lists those that were skipped; a file has no list, but they cannot be in it."""
+        bad = self.photos / os.path.dirname(self.keys[0]) / "bad.jpg"
+        write(bad, b"no image")
+        for name, words in (("bad.lmdb", ()), ("bad.h5", ("--with-index",)), ("bad.tfrecord", ())):
+            with self.subTest(name=name):
+                one = self.made(self.photos, name, *words, code=4)
+                self.assertEqual(self.verdict(one, self.photos), "same")
+                self.assertIn("1 sample of the source is bad, and not in the file", self.said)
+                self.assertEqual(self.verdict(self.made(self.photos, f"kept-{name}", *words, "--on-error", "keep"), self.photos), "same")
+                self.assertNotIn("is bad", self.said)
+        write(bad, png(3, 3, seed=4))
+        self.assertEqual(self.verdict(one, self.photos, code=3), "incomplete")
+        self.assertIn("is not in the dataset\n", self.said)
+        self.assertNotIn("--append", self.said)
+
+    def test_numbers_without_names_of_classes(self):
+        """A copy of a file that has no place for them has the same labels."""
+        unnamed = self.made(self.made(self.set, "unnamed.h5"), "unnamed")
+        for source in (self.photos, self.set):
+            self.assertIn(self.verdict(unnamed, source), ("same", "other_fields"))
+        self.assertIn(self.verdict(self.set, unnamed), ("same", "other_fields"))
+
     def test_damage(self):
         """Whatever the source, the set is what is wrong; a file without checksums cannot know."""
         one = self.made(self.set, "one.lmdb")

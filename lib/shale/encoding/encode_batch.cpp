@@ -242,7 +242,7 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
     probe_images(sample, source, pending == nullptr ? none : pending->files, work.largest_image,
                  encoded);
   const Schema& as_read = schema_as_read(source);
-  if (is_left_out(encoded, number, source, encoding.on_error)) {
+  if (!encoding.takes_bad_images && is_left_out(encoded, number, source, encoding.on_error)) {
     if (source.digest) encoded.read.add(digest_of(sample, as_read));
     return encoded;
   }

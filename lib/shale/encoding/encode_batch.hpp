@@ -43,6 +43,8 @@ struct Encoding {
   OnError on_error = OnError::skip;
   /// The field whose values are hashed on the way (EncodedSample::image_hash), if any.
   std::optional<std::size_t> hashed_field = {};
+  /// Bad images are encoded as they are, beside their fault, whatever `on_error` says.
+  bool takes_bad_images = false;
 };
 
 /// One sample, or a run of fixed rows as one record, on its way from worker to commit.

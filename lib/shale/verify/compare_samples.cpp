@@ -48,33 +48,6 @@ struct ContentHash {
   static auto columns(auto& row) { return std::tie(row.hash); }
 };
 
-// Where the runs of a dataset that was appended to begin and end, and which of their samples the
-// source does not have.
-class RunsOfDataset {
- public:
-  explicit RunsOfDataset(const Manifest& manifest) {
-    std::uint64_t end = 0;
-    for (const ManifestRun& run : manifest.runs) ends_.push_back(end += run.samples);
-    if (ends_.empty()) ends_.push_back(manifest.digest.samples);
-    absent_.resize(ends_.size());
-  }
-
-  [[nodiscard]] std::size_t holding(std::uint64_t row) const {
-    const auto end = std::ranges::upper_bound(ends_, row);
-    return std::min(static_cast<std::size_t>(end - ends_.begin()), ends_.size() - 1);
-  }
-  void count_absent(std::uint64_t row) { ++absent_[holding(row)]; }
-  [[nodiscard]] std::uint64_t absent(std::size_t run) const { return absent_[run]; }
-  // All of its samples are of another input, if any run is of this one.
-  [[nodiscard]] bool is_absent(std::size_t run) const {
-    return absent_[run] == ends_[run] - (run == 0 ? 0 : ends_[run - 1]);
-  }
-  [[nodiscard]] std::size_t count() const { return ends_.size(); }
-
- private:
-  std::vector<std::uint64_t> ends_, absent_;
-};
-
 class SampleComparison {
  public:
   SampleComparison(Source& source, const ComparedSamples& compared, VerifyLog& log)
@@ -127,11 +100,11 @@ class SampleComparison {
     }
   }
 
-  [[nodiscard]] Error lacks_field(const Field& field, bool names_kind) const {
-    return Error(Code::mismatch, "dataset has no field '{}'{} to compare with files",
-                 printable(field.name),
-                 names_kind ? fmt::format(" of kind {}", name_of(field.kind)) : "")
-        .at(request_.dataset);
+  [[nodiscard]] Error lacks_field(const Field& field) const {
+    return Error(Code::mismatch, "dataset has no field '{}' to compare with files",
+                 printable(field.name))
+        .at(request_.dataset)
+        .hint("compare it with the dataset that its fields were chosen from");
   }
 
   // By key texts and tensors are compared as the bytes that they are: a file of another tool may
@@ -144,7 +117,7 @@ class SampleComparison {
       const std::optional<std::size_t> same = manifest_.schema.find(field.name);
       const bool is_label = field_of_.size() == their_label, is_first = field_of_.empty();
       field_of_.push_back(same);
-      if (!same && !is_label) throw lacks_field(field, is_first);
+      if (!same && !is_label) throw lacks_field(field);
       if (same && !is_label) refuse_other_kind(field, manifest_.schema.fields[*same], is_first);
       if (same) {
         facts_.has_other_order_of_fields |= last && *last > *same;
@@ -227,6 +200,7 @@ class SampleComparison {
     Encoding encoding{format, options, format.layout(schema_, options),
                       keeps_bad ? OnError::keep : OnError::skip};
     encoding.layout.has_elements = schema_.has_lists();
+    encoding.takes_bad_images = !side.info().transform;
     const std::uint64_t least = request_.memory_bytes / 8;
     DatasetDigest digest;
     encode_all(
@@ -237,7 +211,12 @@ class SampleComparison {
           const auto [place, label] = side.take_known();
           if (sample.record) digest.append(sample.record->digest);
           if (is_by_key()) {
-            list.add({sample.key, sample.record ? place : kUnmade, label,
+            const bool is_bad = place == kUnread && !sample.fault.empty();
+            list.add({sample.key,
+                      !sample.record ? kUnmade
+                      : is_bad       ? kBad
+                                     : place,
+                      label,
                       sample.record ? measure_of(*sample.record, schema_) : sample.fault.text});
           } else if (sample.record) {
             list.add({std::string(as_text(sample.record->digest.content.bytes())), place});
@@ -311,15 +290,17 @@ class SampleComparison {
       hold(finding_of(source.key, is_of_files() ? "source has two files of this name"
                                                 : "source has two samples of this key"));
     } else if (is_of_some_samples(manifest_)) {
-      ++facts_.left_out;
-      return;
+      return void(++facts_.left_out);
     } else if (facts_.in_lost_shards < facts_.lost_rows) {
-      ++facts_.in_lost_shards;
-      return;
+      return void(++facts_.in_lost_shards);
+    } else if (manifest_.layout.is_of_one_file() && source.place > kUnread) {
+      return void(++facts_.skipped);
     } else if (is_by_key()) {
-      hold(finding_of(source.key, is_of_files() ? "source file is not in the dataset, nor in " +
-                                                      std::string(kSkippedName)
-                                                : "sample of the source is not in the dataset"));
+      const bool has_skipped_list = is_of_files() && !manifest_.layout.is_of_one_file();
+      hold(finding_of(source.key,
+                      fmt::format("{} is not in the dataset{}",
+                                  is_of_files() ? "source file" : "sample of the source",
+                                  has_skipped_list ? ", nor in " + std::string(kSkippedName) : "")));
     } else {
       hold(finding_of(
                fmt::format("the dataset lacks row {} of the source", format_count(source.place))),
@@ -469,9 +450,7 @@ class SampleComparison {
       const bool has_name = label >= 0 && static_cast<std::uint64_t>(label) < classes.size();
       return has_name ? classes[static_cast<std::size_t>(label)] : std::string();
     };
-    // A single file has no room for names of classes: its index has them.
-    const bool is_number =
-        classes_.empty() || (manifest_.classes.empty() && manifest_.layout.is_of_one_file());
+    const bool is_number = classes_.empty() || manifest_.classes.empty();
     const std::string ours = name(manifest_.classes, sample.label);
     const std::string theirs = name(classes_, source.label);
     const bool is_same = is_number || (ours.empty() && theirs.empty())

@@ -20,7 +20,8 @@ SourceSide::SourceSide(Source& whole, std::shared_ptr<const Transform> transform
   info_ = whole.info();
   info_.schema = schema;
   info_.transform = std::move(transform);
-  info_.image_fields.clear();  // bad images are compared like others
+  // A set lists those that were skipped; of a file it is asked which could not be in it.
+  if (!dataset.layout.is_of_one_file() || info_.transform) info_.image_fields.clear();
   info_.digest.reset();
 }
 

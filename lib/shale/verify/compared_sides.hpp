@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -26,7 +27,8 @@ enum class JoinedBy {
 };
 
 /// What ComparedRow::place says where it is not a row of the dataset.
-inline constexpr std::uint64_t kUnread = ~std::uint64_t{0} - 3;  ///< a sample of the source
+inline constexpr std::uint64_t kUnread = ~std::uint64_t{0} - 4;  ///< a sample of the source
+inline constexpr std::uint64_t kBad = ~std::uint64_t{0} - 3;     ///< the same, a bad image
 inline constexpr std::uint64_t kLacking =
     ~std::uint64_t{0} - 2;  ///< a file or a label of it is missing
 inline constexpr std::uint64_t kUnmade = ~std::uint64_t{0} - 1;  ///< image work makes nothing of it
@@ -133,6 +135,33 @@ class RowsSide final : public ComparedSide {
  private:
   std::unique_ptr<Source> rows_;
   std::uint64_t place_ = 0;
+};
+
+/// Where the runs of a dataset that was appended to begin and end, and which of their samples the
+/// source does not have.
+class RunsOfDataset {
+ public:
+  explicit RunsOfDataset(const Manifest& manifest) {
+    std::uint64_t end = 0;
+    for (const ManifestRun& run : manifest.runs) ends_.push_back(end += run.samples);
+    if (ends_.empty()) ends_.push_back(manifest.digest.samples);
+    absent_.resize(ends_.size());
+  }
+
+  [[nodiscard]] std::size_t holding(std::uint64_t row) const {
+    const auto end = std::ranges::upper_bound(ends_, row);
+    return std::min(static_cast<std::size_t>(end - ends_.begin()), ends_.size() - 1);
+  }
+  void count_absent(std::uint64_t row) { ++absent_[holding(row)]; }
+  [[nodiscard]] std::uint64_t absent(std::size_t run) const { return absent_[run]; }
+  /// All of its samples are of another input, if any run is of this one.
+  [[nodiscard]] bool is_absent(std::size_t run) const {
+    return absent_[run] == ends_[run] - (run == 0 ? 0 : ends_[run - 1]);
+  }
+  [[nodiscard]] std::size_t count() const { return ends_.size(); }
+
+ private:
+  std::vector<std::uint64_t> ends_, absent_;
 };
 
 }  // namespace shale

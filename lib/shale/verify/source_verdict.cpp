@@ -129,10 +129,14 @@ std::string lost_of(const ComparedFacts& facts) {
 }
 
 // What it did not take is not compared.
-std::string skipped_of(const ComparedFacts& facts) {
+std::string skipped_of(const ComparedFacts& facts, const Manifest& dataset) {
   if (facts.skipped == 0) return {};
-  return fmt::format("; {} of the source {} skipped ({})", samples_text(facts.skipped),
-                     facts.skipped == 1 ? "was" : "were", kSkippedName);
+  const std::string samples = samples_text(facts.skipped) + " of the source";
+  if (dataset.layout.is_of_one_file())
+    return fmt::format("; {} {} bad, and not in the file", samples,
+                       facts.skipped == 1 ? "is" : "are");
+  return fmt::format("; {} {} skipped ({})", samples, facts.skipped == 1 ? "was" : "were",
+                     kSkippedName);
 }
 
 }  // namespace
@@ -156,7 +160,8 @@ SourceComparison judge(const ComparedFacts& facts, const Manifest& dataset) {
           .not_in_source = facts.not_in_source + facts.of_other_runs,
           .not_in_dataset = facts.not_in_dataset + facts.left_out,
           .skipped = facts.skipped,
-          .sentence = sentence_of(verdict, facts, dataset) + lost_of(facts) + skipped_of(facts)};
+          .sentence =
+              sentence_of(verdict, facts, dataset) + lost_of(facts) + skipped_of(facts, dataset)};
 }
 
 }  // namespace shale

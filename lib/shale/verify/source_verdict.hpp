@@ -17,7 +17,7 @@ struct ComparedFacts {
   std::uint64_t runs_found = 0;      ///< of a dataset that was appended to: those in the source
   std::uint64_t not_in_dataset = 0;  ///< of the source, that should be there
   std::uint64_t left_out = 0;        ///< of the source, by a dataset of chosen samples
-  std::uint64_t skipped = 0;         ///< of the source, that are in skipped.csv of the dataset
+  std::uint64_t skipped = 0;         ///< of the source: in skipped.csv of the dataset, or bad
   std::uint64_t lost_rows = 0;       ///< of the dataset, in shards that cannot be opened
   std::uint64_t in_lost_shards = 0;  ///< of the source, as many as those shards had
   std::vector<std::string> lost_shards = {};  ///< their names
