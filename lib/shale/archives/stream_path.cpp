@@ -118,7 +118,9 @@ OpenedStream open_stream(const StreamPath& path, std::unique_ptr<InputStream> in
   throw Error(Code::unsupported, "does not begin like a tar archive{}",
               packing == Packing::none ? "" : " when it is decompressed")
       .at(name)
-      .hint("make a tar archive of the files, and send or name that");
+      .hint(
+          "make a tar archive of the files, and send or name that; what is not an archive is read "
+          "from a file");
 }
 
 }  // namespace shale

@@ -432,7 +432,7 @@ const Format* detect_file(const InputFile& file) {
 Error unrecognized(const std::string& path) {
   const std::string manifest = join_path(path, kManifestName);
   if (const auto facts = facts_behind(manifest); facts && !S_ISREG(facts->st_mode)) {
-    return Error(Code::damaged, "is {}, where the manifest of a dataset should be",
+    return Error(Code::mismatch, "is {}, where the manifest of a dataset should be",
                  S_ISDIR(facts->st_mode) ? "a folder" : "not a regular file")
         .at(manifest)
         .hint("move it away, and restore dataset.json from an intact copy");
@@ -456,6 +456,14 @@ Error unrecognized(const std::string& path) {
         .at(path)
         .hint(fmt::format("unpack it, and convert the folder: unzip '{}' -d FOLDER",
                           printable(path)));
+  }
+  if (const auto facts = facts_behind(path);
+      facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode)) {
+    try {
+      const InputFile special(path);
+    } catch (const Error& error) {
+      return error;
+    }
   }
   if (std::optional<Error> error = several_datasets(path)) return *error;
   return Error(Code::unsupported,

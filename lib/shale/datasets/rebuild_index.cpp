@@ -6,6 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/data/mismatch.hpp"
+#include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/io/atomic_file.hpp"
@@ -186,6 +187,7 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
     if (const std::optional<Error> error = several_datasets(dataset)) throw Error(*error);
     throw Error(Code::mismatch,
                 "holds no dataset.json: without it a rebuilt index could not be verified")
+  if (place == Place::other_file) throw unrecognized(dataset);
         .at(dataset)
         .hint(
             "copy dataset.json back if it was lost; for a file that another tool wrote, name the "

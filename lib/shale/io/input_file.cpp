@@ -44,9 +44,11 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   }
   ::close(std::exchange(descriptor_, -1));
   if (error != 0) throw size_unknown(path_, error);
-  throw Error(Code::unsupported, "is {}, not a regular file",
-              S_ISDIR(facts.st_mode) ? "a folder" : "special")
-      .at(path_);
+  const bool is_folder = S_ISDIR(facts.st_mode);
+  throw Error(Code::unsupported, "is {}, not a regular file", is_folder ? "a folder" : "special")
+      .at(path_)
+      .hint(is_folder ? "name a file, or move the folder away"
+                      : "write what it gives into a file, and name that");
 }
 
 InputFile::~InputFile() { close(); }

@@ -319,18 +319,12 @@ void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,
 }
 
 LabelsRead read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use) {
-  try {
-    if (begins_like_zip(file.path)) {
-      throw Error(Code::bad_content, "is an Excel workbook or another ZIP archive, not a table")
-          .at(file.path)
-          .hint("save its sheet as 'CSV UTF-8', and pass that");
-    }
-    return RowReader(file, use).read();
-  } catch (Error& error) {
-    if (error.code() == Code::unsupported)
-      error.hint("pass a file of labels: CSV, TSV or JSON lines; write what a pipe gives into one");
-    throw;
+  if (begins_like_zip(file.path)) {
+    throw Error(Code::bad_content, "is an Excel workbook or another ZIP archive, not a table")
+        .at(file.path)
+        .hint("save its sheet as 'CSV UTF-8', and pass that");
   }
+  return RowReader(file, use).read();
 }
 
 SynsetNumbers synsets_beside(const std::string& ground_truth) {

@@ -458,9 +458,12 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   if (!folders.empty()) request.against = {folders.front().root};
   const std::string& against = request.against.front();
   if (!holds_files_of_folder(manifest, folders)) {
-    throw Error(Code::unsupported, "a {} cannot be compared with a folder", manifest.source.kind)
+    throw Error(Code::unsupported, "a {} cannot be compared with a {}", manifest.source.kind,
+                stream ? "stream" : "folder")
         .at(request.dataset)
-        .hint("convert the folder to another file in the same way, and compare the two files");
+        .hint(stream ? "write what it gives into a file, and compare with that"
+                     : "convert the folder to another file in the same way, and compare the two "
+                       "files");
   }
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string metadata = option_of(manifest, kMetadataOption);
