@@ -19,41 +19,52 @@
 namespace shale::tools {
 namespace {
 
-std::string report_text(const RebuildReport& report, std::string_view dataset) {
+std::string report_text(const RebuildReport& report, std::string_view dataset, bool is_plan) {
   std::string text;
   for (const RebuiltShard& shard : report.shards) {
     if (shard.was_whole) continue;
     if (!shard.fault.empty()) {
-      text += fmt::format("{}: not rebuilt: {}\n", shard.name, shard.fault);
+      text += fmt::format("{}: {}: {}\n", shard.name, is_plan ? "cannot be rebuilt" : "not rebuilt",
+                          shard.fault);
       continue;
     }
-    text += fmt::format("{}: rebuilt {}{}{}; {} the manifest byte for byte\n", shard.name,
-                        shard.index_written ? "the index" : "",
-                        shard.index_written && shard.blocks_written ? " and " : "",
-                        shard.blocks_written ? "the block list" : "",
-                        shard.index_written && shard.blocks_written ? "both match" : "it matches");
+    const bool are_both = shard.index_written && shard.blocks_written;
+    text += fmt::format("{}: {} {}{}{}", shard.name, is_plan ? "would rebuild" : "rebuilt",
+                        shard.index_written ? "the index" : "", are_both ? " and " : "",
+                        shard.blocks_written ? "the block list" : "");
+    text += is_plan ? "\n"
+                    : fmt::format("; {} the manifest byte for byte\n",
+                                  are_both ? "both match" : "it matches");
   }
   const bool lacks_indexes =
       std::any_of(report.shards.begin(), report.shards.end(),
                   [](const RebuiltShard& shard) { return !shard.has_index; });
   if (lacks_indexes)
     text += "note: rows of one size need no index; only block lists were checked\n";
+  if (is_plan) {
+    return text + fmt::format("{}: {} intact, {} to rebuild, {} damaged\n", printable(dataset),
+                              format_counted(report.whole, "shard is", "shards are"),
+                              report.rebuilt, report.failed);
+  }
   return text + fmt::format("{}: {} intact before, {} rebuilt, {} damaged\n", printable(dataset),
                             format_counted(report.whole, "shard was", "shards were"),
                             report.rebuilt, report.failed);
 }
 
 std::string report_text(const IndexedFile& indexed, const std::string& file,
-                        const DatasetPaths& paths) {
+                        const DatasetPaths& paths, bool is_plan) {
   const Manifest& manifest = indexed.manifest;
   std::string fields;
   for (const Field& field : manifest.schema.fields)
     fields += fmt::format("{}{}", fields.empty() ? "" : ", ", printable(field.name));
   std::string text = fmt::format(
-      "{}: {} of {} ({}), {}{}\n", printable(file),
-      format_counted(manifest.digest.samples, "sample", "samples"), manifest.format, fields,
-      payload_text(manifest),
-      manifest.layout.has_checksums ? ", with checksums" : " (not read; --crc reads it)");
+      "{}: {}{} of {} ({})", printable(file), is_plan ? "would index " : "",
+      format_counted(manifest.digest.samples, "sample", "samples"), manifest.format, fields);
+  // A plan does not know how much payload there is.
+  if (!is_plan) text += ", " + payload_text(manifest);
+  text += is_plan                         ? "\n"
+          : manifest.layout.has_checksums ? ", with checksums\n"
+                                          : " (not read; --crc reads it)\n";
   for (const std::string& note : indexed.notes) text += fmt::format("note: {}\n", note);
   return text + fmt::format("  index: {}\n", printable(paths.manifest));
 }
@@ -76,8 +87,9 @@ int rebuild(const CommandLine& line, Console& console) {
     refuse_file_options(path, kOwnDataset, line.text_or_none("index-dir"), parsing_option(line));
     if (line.flag("crc")) throw for_files_only("--crc", path, kOwnDataset);
   }
-  const RebuildReport report = rebuild_index(path, console.events());
-  console.report(rebuild_facts(report), report_text(report, path));
+  const bool is_plan = line.flag("dry-run");
+  const RebuildReport report = rebuild_index(path, console.events(), is_plan);
+  console.report(rebuild_facts(report, is_plan), report_text(report, path, is_plan));
   return report.failed > 0 ? kDamaged : kDone;
 }
 
@@ -103,6 +115,7 @@ int index_files(const CommandLine& line, Console& console) {
   const std::string folder = line.text_or_none("index-dir");
   refuse_stream(folder);
   if (!folder.empty()) refuse_equal_names(files);
+  const bool is_plan = line.flag("dry-run");
   Json json = Json::array();
   for (const std::string& file : files) {
     const IndexedFile indexed = index_file({.file = file,
@@ -110,13 +123,14 @@ int index_files(const CommandLine& line, Console& console) {
                                             .parsing = parsing_option(line),
                                             .with_checksums = line.flag("crc"),
                                             .generator = std::string(kGenerator),
-                                            .memory_bytes = line.memory().value},
+                                            .memory_bytes = line.memory().value,
+                                            .is_only_planned = is_plan},
                                            console.events());
     const DatasetPaths paths = DatasetPaths::of_file(file, folder);
     if (console.is_json())
-      json.push_back(indexed_file_facts(indexed, paths));
+      json.push_back(indexed_file_facts(indexed, paths, is_plan));
     else
-      console.report({}, report_text(indexed, file, paths));
+      console.report({}, report_text(indexed, file, paths, is_plan));
   }
   if (console.is_json()) console.report(Json{{"files", json}}, "");
   return kDone;

@@ -67,7 +67,7 @@ constexpr Command kCommands[] = {
      .operands = "",
      .run = run_formats},
     {.name = "index",
-     .usage = "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse HOW]",
+     .usage = "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse HOW] [--dry-run]",
      .summary = "index files written by other tools; rebuild lost indexes and block lists",
      .examples = "shale index train.lmdb --index-dir indexes --crc\n"
                  "shale index out",

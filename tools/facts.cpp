@@ -464,8 +464,9 @@ Json merge_facts(const MergeReport& report, const MergeRequest& request, bool is
   return json;
 }
 
-Json rebuild_facts(const RebuildReport& report) {
-  Json json = {{"whole", report.whole},
+Json rebuild_facts(const RebuildReport& report, bool is_plan) {
+  Json json = {{"dry_run", is_plan},
+               {"whole", report.whole},
                {"rebuilt", report.rebuilt},
                {"failed", report.failed},
                {"shards", Json::array()}};
@@ -508,9 +509,10 @@ Json repair_facts(const RepairReport& report) {
   return damage_facts(report, report.files.size() - report.left(), false);
 }
 
-Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths) {
+Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths, bool is_plan) {
   Json json = manifest_facts(indexed.manifest);
-  json["index"] = printable(paths.manifest);
+  if (is_plan) json["bytes"] = nullptr;
+  json.update({{"dry_run", is_plan}, {"index", printable(paths.manifest)}});
   json["checksums"] = indexed.manifest.layout.has_checksums;
   json["notes"] = indexed.notes;
   return json;

@@ -40,11 +40,12 @@ inline constexpr std::string_view kAfterPlan = "the same command without --dry-r
 [[nodiscard]] Json formats_facts();
 [[nodiscard]] Json sample_facts(const FoundSample& found);
 /// What `shale index` says of a file of another tool.
-[[nodiscard]] Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths);
+[[nodiscard]] Json indexed_file_facts(const IndexedFile& indexed, const DatasetPaths& paths,
+                                      bool is_plan);
 [[nodiscard]] Json parts_facts(const PartsReport& report);
 [[nodiscard]] Json merge_facts(const MergeReport& report, const MergeRequest& request,
                                bool is_plan);
-[[nodiscard]] Json rebuild_facts(const RebuildReport& report);
+[[nodiscard]] Json rebuild_facts(const RebuildReport& report, bool is_plan);
 [[nodiscard]] Json repair_facts(const RepairReport& report);
 [[nodiscard]] Json repair_facts(const RepairPlan& plan);
 [[nodiscard]] Json resample_facts(const ResampleReport& report, const ResampleRequest& request);

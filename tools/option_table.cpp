@@ -33,7 +33,8 @@ constexpr Option kOptions[] = {
     {"convert resample", "io", "auto|direct|buffered", "auto",
      "bypass the page cache, or write through it"},
     {"convert resample", "overwrite", "", "", "replace existing outputs"},
-    {"convert resample merge", "dry-run", "", "", "print what would be written; write nothing"},
+    {"convert resample merge index", "dry-run", "", "",
+     "print what would be written; write nothing"},
 
     // ---- what is compared, and what is repaired from
     {"verify", "quick", "", "",

@@ -180,7 +180,7 @@ class IndexedFile:
     index: str  #: path of the index's manifest
     format: str
     samples: int
-    bytes: int  #: of payload
+    bytes: Optional[int]  #: of payload; None in a dry run
     fields: Tuple[FieldInfo, ...]
     checksums: bool  #: whether the payload was read
     content_digest: Optional[str]  #: None if it was not
@@ -232,6 +232,7 @@ class IndexResult:
     shards: Tuple[RebuiltShard, ...] = ()
     whole: int = 0  #: shards whose lists were intact
     rebuilt: int = 0
+    dry_run: bool = False
 
 
 @dataclass(frozen=True)

@@ -300,6 +300,7 @@ def index(
     crc: bool = False,
     parse: Optional[str] = None,
     database: Union[None, str, List[str], Tuple[str, ...]] = None,
+    dry_run: bool = False,
     memory: Union[None, int, str] = None,
     progress: Progress = None,
 ) -> IndexResult:
@@ -311,6 +312,7 @@ def index(
         crc: read the payload too, to add checksums, block hashes and digests.
         parse: how values of LMDB files become fields; see ``convert``.
         database: named databases of LMDB files; see ``convert``.
+        dry_run: report what would be written, and write nothing.
         memory: memory budget; see ``convert``.
         progress: called as ``progress(done, total)`` for each file; see ``convert``.
 
@@ -324,7 +326,8 @@ def index(
     facts = run("index", path_list([path for file in files for path in path_list(file, "files")], "files"), given, progress)[0]
     if "shards" in facts:
         return _rebuilt(facts, os.fsdecode(files[0]))
-    return IndexResult(files=tuple(of_facts(IndexedFile, each, index=unescaped(each["index"]), fields=fields_of(each)) for each in facts["files"]))
+    files = tuple(of_facts(IndexedFile, each, index=unescaped(each["index"]), fields=fields_of(each)) for each in facts["files"])
+    return IndexResult(files=files, dry_run=dry_run)
 
 
 def _rebuilt(facts: Dict[str, Any], dataset: str) -> IndexResult:

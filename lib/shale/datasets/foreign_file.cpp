@@ -81,6 +81,19 @@ class Indexing {
     name_ = fs::path(request.file).filename().string();
   }
 
+  // What run() would make, but for what only the payload tells.
+  IndexedFile plan() {
+    refuse_inside_dataset(paths_.manifest, paths_.lists);
+    if (stands(paths_.lists))
+      WorkFolder::refuse_unwritable(WorkFolder::BesideFile{join_path(paths_.lists, name_)});
+    adopt_old_index();
+    count_samples(describe_file());
+    refuse_foreign_files(SetPlace::of_file(paths_.manifest, name_), lists());
+    describe_source();
+    manifest_.layout.has_checksums = false;  // nothing was read
+    return {std::move(manifest_), std::move(notes_)};
+  }
+
   IndexedFile run() {
     if (request_.keeps_fresh && seems_fresh()) return {};
     refuse_inside_dataset(paths_.manifest, paths_.lists);
@@ -101,11 +114,7 @@ class Indexing {
     work.clear();
     adopt_old_index();
     const Format& format = describe_file();
-    std::vector<std::string> suffixes;
-    if (manifest_.layout.rows.has_index()) suffixes.emplace_back(kIndexSuffix);
-    if (manifest_.layout.has_elements) suffixes.emplace_back(kElementsSuffix);
-    if (request_.with_checksums) suffixes.emplace_back(kBlocksSuffix);
-    refuse_foreign_files(place, suffixes);
+    refuse_foreign_files(place, lists());
     const auto create_list = [&](ManifestFile& list, std::string_view suffix) {
       list.name = name_ + std::string(suffix);
       return list_file(join_path(work.path(), list.name));
@@ -141,6 +150,15 @@ class Indexing {
   }
 
  private:
+  // The suffixes of those that are made.
+  [[nodiscard]] std::vector<std::string> lists() const {
+    std::vector<std::string> suffixes;
+    if (manifest_.layout.rows.has_index()) suffixes.emplace_back(kIndexSuffix);
+    if (manifest_.layout.has_elements) suffixes.emplace_back(kElementsSuffix);
+    if (request_.with_checksums) suffixes.emplace_back(kBlocksSuffix);
+    return suffixes;
+  }
+
   [[nodiscard]] bool has_fresh_index() const {
     if (!is_manifest(paths_.manifest)) return false;
     ShardList shards;
@@ -257,6 +275,15 @@ class Indexing {
     } else {
       place_rows(format);
     }
+  }
+
+  void count_samples(const Format& format) {
+    if (!manifest_.layout.rows.has_index()) return;
+    shard_.digest.samples = 0;
+    format.scan(
+        {files_, manifest_.schema, manifest_.layout, false, 0, {}, events_.of_walk()},
+        OptionSet(format.options), [this](const IndexRow&) { ++shard_.digest.samples; },
+        [this](const Finding& finding) { refuse(finding); });
   }
 
   // Reads all of the file. `lists`: the folder of its index.
@@ -430,6 +457,14 @@ const Format* detect_file(const InputFile& file) {
 }
 
 Error unrecognized(const std::string& path) {
+  if (const auto facts = facts_behind(path);
+      facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode)) {
+    try {
+      const InputFile special(path);
+    } catch (const Error& error) {
+      return error;
+    }
+  }
   const std::string manifest = join_path(path, kManifestName);
   if (const auto facts = facts_behind(manifest); facts && !S_ISREG(facts->st_mode)) {
     return Error(Code::mismatch, "is {}, where the manifest of a dataset should be",
@@ -456,14 +491,6 @@ Error unrecognized(const std::string& path) {
         .at(path)
         .hint(fmt::format("unpack it, and convert the folder: unzip '{}' -d FOLDER",
                           printable(path)));
-  }
-  if (const auto facts = facts_behind(path);
-      facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode)) {
-    try {
-      const InputFile special(path);
-    } catch (const Error& error) {
-      return error;
-    }
   }
   if (std::optional<Error> error = several_datasets(path)) return *error;
   return Error(Code::unsupported,
@@ -508,7 +535,8 @@ Survey survey_file(const Format& format, const InputFile& file, const Parsing& p
 }
 
 IndexedFile index_file(const ForeignRequest& request, const Events& events) {
-  return Indexing(request, events).run();
+  Indexing indexing(request, events);
+  return request.is_only_planned ? indexing.plan() : indexing.run();
 }
 
 NamelessIndex index_without_name(const ForeignRequest& request, const Events& events) {

@@ -37,6 +37,7 @@ struct ForeignRequest {
   std::uint64_t memory_bytes = 256 << 20;  ///< for one sample at a time, with checksums
   /// An index that exists and is still right stays as it is, however it was made.
   bool keeps_fresh = false;
+  bool is_only_planned = false;     ///< nothing is written
   std::string scratch_folder = {};  ///< for index_without_name
   /// Of the set that the file belongs to: all of its fields, or more. Null: its own.
   const Schema* schema = nullptr;

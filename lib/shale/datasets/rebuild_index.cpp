@@ -37,10 +37,16 @@ bool is_whole(const std::string& directory, const ManifestFile& expected, const 
 
 class Rebuilding {
  public:
-  Rebuilding(const std::string& directory, const Manifest& manifest, const Events& events)
-      : directory_(directory), manifest_(manifest), events_(events), format_(format_of(manifest)) {}
+  Rebuilding(const std::string& directory, const Manifest& manifest, const Events& events,
+             bool is_only_planned)
+      : directory_(directory),
+        manifest_(manifest),
+        events_(events),
+        format_(format_of(manifest)),
+        is_only_planned_(is_only_planned) {}
 
   void finish() {
+    if (is_only_planned_) return;
     if (side_) {
       side_->remove();
     } else {
@@ -57,20 +63,16 @@ class Rebuilding {
       std::vector<InputFile> files = open_files(shard);
       result.was_whole = has_index && has_blocks;
       if (result.was_whole) return result;
-      if (!side_) side_.emplace(directory_);
+      if (!side_ && !is_only_planned_) side_.emplace(directory_);
       const std::vector<Hash128> blocks = hash_files(shard, files);
       SpaceNeed need;  // beside damaged ones, which stay until the new ones are whole
       if (!has_index) need = {shard.index.bytes + shard.elements.bytes, 2};
       if (!has_blocks) need = {need.bytes + shard.blocks.bytes, need.files + 1};
       require_room(directory_, need, "free some space on this file system, then run it again");
-      if (!has_index) {
-        write_index(shard, files);
-        result.index_written = true;
-      }
-      if (!has_blocks) {
-        write_blocks(shard, blocks);
-        result.blocks_written = true;
-      }
+      if (!has_index && !is_only_planned_) write_index(shard, files);
+      result.index_written = !has_index;
+      if (!has_blocks && !is_only_planned_) write_blocks(shard, blocks);
+      result.blocks_written = !has_blocks;
     } catch (const Error& error) {
       if (error.code() != Code::damaged && error.code() != Code::not_found) throw;
       result.fault = error.what();
@@ -170,24 +172,26 @@ class Rebuilding {
   const Manifest& manifest_;
   const Events& events_;
   const Format& format_;
+  const bool is_only_planned_;
   std::optional<SideFolder> side_;  // made when the first file is to be written
 };
 
 }  // namespace
 
-RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
-  if (is_swapping(dataset)) {
+RebuildReport rebuild_index(const std::string& dataset, const Events& events,
+                            bool is_only_planned) {
+  if (!is_only_planned && is_swapping(dataset)) {
     const WorkFolder work(dataset);
     (void)finish_swap(SetPlace::of_dataset(dataset), work);
   }
   const Place place = look_at(dataset);
   if (place == Place::absent) throw absent(dataset);
   if (place == Place::unfinished) throw unfinished(dataset);
+  if (place == Place::other_file) throw unrecognized(dataset);
   if (place != Place::dataset) {
     if (const std::optional<Error> error = several_datasets(dataset)) throw Error(*error);
     throw Error(Code::mismatch,
                 "holds no dataset.json: without it a rebuilt index could not be verified")
-  if (place == Place::other_file) throw unrecognized(dataset);
         .at(dataset)
         .hint(
             "copy dataset.json back if it was lost; for a file that another tool wrote, name the "
@@ -195,7 +199,7 @@ RebuildReport rebuild_index(const std::string& dataset, const Events& events) {
   }
   const ShardList shards = open_shard_list(dataset);
   RebuildReport report;
-  Rebuilding rebuilding(dataset, shards.manifest(), events);
+  Rebuilding rebuilding(dataset, shards.manifest(), events, is_only_planned);
   for (const ManifestShard& shard : shards) {
     events.stop_if_asked();
     report.shards.push_back(rebuilding.rebuild(shard));

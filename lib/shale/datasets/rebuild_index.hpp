@@ -28,6 +28,8 @@ struct RebuildReport {
 /// `fault` says so. Memory: one window a file and the block list of one shard. Errors:
 /// Code::not_found, Code::mismatch and Code::damaged for a dataset without (whole) manifest:
 /// nothing can be proved without it; Code::io.
-[[nodiscard]] RebuildReport rebuild_index(const std::string& dataset, const Events& events);
+/// `is_only_planned`: nothing is written; what would be is said.
+[[nodiscard]] RebuildReport rebuild_index(const std::string& dataset, const Events& events,
+                                          bool is_only_planned = false);
 
 }  // namespace shale
