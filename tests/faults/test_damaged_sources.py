@@ -115,7 +115,7 @@ class DamagedSources(FaultCase):
                 self.assertIn("files of 1 of 3 shards of the input are missing or truncated", plan.out + plan.err)
 
     def test_one_file_with_its_index(self):
-        """As for a set: what the checksums of the index prove is taken. A file of another length is another file."""
+        """As for a set: what the checksums of the index prove is taken. A longer file is another file."""
         for name in ("x.lmdb", "x.h5", "x.tfrecord"):
             with self.subTest(name=name):
                 whole, bad = self.folder / name, self.folder / f"bad-{name}" / name
@@ -132,10 +132,21 @@ class DamagedSources(FaultCase):
                 self.assertEqual([(row[0], row[1]) for row in self.listed()], [(self.keys(whole)[31], "damaged-input")])
                 self.assertEqual(self.keys(self.copy), [key for row, key in enumerate(self.keys(whole)) if row != 31])
                 self.ok("verify", self.copy)
-                for other in (content + bytes(4096), content[: content.index(image)]):
-                    bad.write_bytes(other)
-                    self.refused("convert", bad, self.copy, "--to", "record", *SKIP, "--overwrite", says=["has changed since it was indexed"])
+                bad.write_bytes(content + bytes(4096))
+                self.refused("convert", bad, self.copy, "--to", "record", *SKIP, "--overwrite", says=["has changed since it was indexed"])
                 shutil.rmtree(self.copy)
+                if name != "x.h5":  # whose keys are at its end
+                    self.check_truncated(whole, bad, content[: content.index(image)])
+
+    def check_truncated(self, whole, bad, left):
+        bad.write_bytes(left)
+        self.refused("convert", bad, self.copy, "--to", "record", says=["has changed since it was indexed"])
+        self.ok("convert", bad, self.copy, "--to", "record", *SKIP, code=4)
+        index = read_index(f"{whole}.index.npy")
+        ends = [max(int(row[f"{field}.offset"]) + int(row[f"{field}.length"]) for field in ("key", "image")) for row in index]
+        self.assertEqual(self.keys(self.copy), [key for key, end in zip(self.keys(whole), ends) if end <= len(left)])
+        self.ok("verify", self.copy)
+        shutil.rmtree(self.copy)
 
     def test_too_many(self):
         self.make()

@@ -186,15 +186,15 @@ ForeignRequest indexing_of(const DatasetRequest& request, const std::string& fil
           .memory_bytes = request.memory_bytes};
 }
 
-// What the index proves of a file that is not as it was, but as long, is taken, if that is asked
-// for.
+// What the index proves of a file that is not as it was, but not longer, is taken, if that is
+// asked for.
 void take_damaged(OpenedDataset& dataset, const DatasetRequest& request, const std::string& file,
                   const std::string& change) {
   Manifest& manifest = dataset.manifest;
   const std::optional<ManifestShard> then = dataset.shards.only();
   const bool may_be_damaged = request.takes_damaged && manifest.layout.has_checksums && then &&
                               then->files.size() == 1 &&
-                              InputFile(file).size() == then->files[0].bytes;
+                              InputFile(file).size() <= then->files[0].bytes;
   if (!may_be_damaged) throw stale_index(file, request.index_folder, manifest, change);
   dataset.notes.push_back(
       fmt::format("{} has changed since it was indexed: {}; samples that are not as they were are "
