@@ -133,7 +133,7 @@ class Case:
 
 
 def shell(command, folder):
-    environment = {**os.environ, "PATH": f"{folder}/.bin:{os.environ['PATH']}", "LC_ALL": "C"}
+    environment = {**os.environ, "PATH": f"{folder}/.bin:{os.environ['PATH']}", "LC_ALL": "C", "TAR_OPTIONS": "--sort=name"}
     done = subprocess.run(
         ["sh", "-e", "-c", command], cwd=folder / "case", env=environment, stdin=subprocess.DEVNULL, capture_output=True
     )
