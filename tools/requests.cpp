@@ -49,9 +49,6 @@ std::vector<std::string> split_list(const std::string& text, std::string_view op
 
 // Samples of a damaged dataset are left out only for those who say so.
 OnDamage on_damage_of(const ConvertRequest& request) {
-  const bool takes_option =
-      kind_of_output(request) != OutputKind::array || !request.images.is_empty();
-  if (!takes_option) return OnDamage::stop;
   return request.asked.has_on_error && request.on_error == OnError::skip ? OnDamage::leave_out
                                                                          : OnDamage::suggest;
 }
@@ -187,7 +184,6 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   if (line.has("new-classes")) request.classes.adds = line.choice("new-classes") == "append";
   request.asked.has_on_error = line.has("on-error");
   request.on_damage = on_damage_of(request);
-  request.asked.has_max_errors = line.has("max-errors");
   request.asked.has_seed = line.has("seed");
   choose_part(request, line.text_or_none("part"), line.count("part-offset"));
   return request;

@@ -235,6 +235,7 @@ class DamagedSources(FaultCase):
                 self.assertEqual(y["value"] if isinstance(y, dict) else y, 39)
                 self.compared()
                 self.assertEqual(self.lost_rows("record"), sorted(in_block))
+                self.check_one_array(self.folder / f"one-{container}.npy", in_block)
                 for words in (["--shuffle"], ["--exclude", self.list_of(0, 1, 2)]):
                     self.refused("convert", self.bad, self.folder / "refused", "--to", "npy", *words, code=3, says=["pass --on-error skip"])
                     shutil.rmtree(self.folder / "refused", ignore_errors=True)
@@ -245,6 +246,14 @@ class DamagedSources(FaultCase):
                 (self.bad / "shard-000001.blocks.npy").unlink()
                 self.assertEqual(self.lost_rows(container, ["--jobs", 1, "--memory", "16MiB"]), list(range(40, 80)))
                 self.ok("convert", self.bad, self.copy, "--to", "lmdb", "--fields", "y", *SKIP, "--overwrite", code=0 if container in ("npy", "pt", "safetensors") else 4)
+
+    def check_one_array(self, one, lost):
+        self.refused("convert", self.bad, one, "--fields", "x", code=3, says=["pass --on-error skip"])
+        self.ok("convert", self.bad, one, "--fields", "x", *SKIP, code=4)
+        rows = (self.folder / "x.npy").read_bytes()[-120 * ROW_BYTES :]
+        whole = b"".join(rows[row * ROW_BYTES : (row + 1) * ROW_BYTES] for row in range(120) if row not in lost)
+        self.assertEqual(one.read_bytes()[-len(whole) :], whole)
+        self.assertIn(f"({120 - len(lost)},".encode(), one.read_bytes()[:128])
 
     def test_a_sound_dataset_gives_the_same_bytes(self):
         for container in ("npy", "record"):

@@ -87,7 +87,6 @@ ConvertRequest request_of(const ConvertOptions& options) {
   request.on_error = options.on_error;
   request.max_errors = parse_error_allowance(options.max_errors);
   request.asked.has_on_error = options.on_error != OnError::skip;
-  request.asked.has_max_errors = options.max_errors != ConvertOptions().max_errors;
   request.asked.has_seed = options.seed != 0;
   choose_part(request, options.part, options.part_offset);
   return request;

@@ -49,8 +49,6 @@ bool has_fields(Request request) { return !request.fields.only.empty(); }
 bool has_split(Request request) { return !request.split.is_empty(); }
 bool has_suffixes(Request request) { return !request.files.suffixes.empty(); }
 bool has_groups(Request request) { return request.files.groups_frames; }
-bool has_on_error(Request request) { return request.asked.has_on_error; }
-bool has_max_errors(Request request) { return request.asked.has_max_errors; }
 bool has_seed(Request request) { return request.asked.has_seed; }
 bool keeps_bad(Request request) { return request.on_error == OnError::keep; }
 bool has_other_format(Request request) {
@@ -74,9 +72,6 @@ constexpr auto kToAppended = writes<OutputKind::appended>;
 
 bool is_no_archive(Request request) { return !kToArchive(request); }
 bool is_layout_file(Request request) { return kToOneFile(request) && !request.layout.empty(); }
-bool is_plain_array(Request request) {
-  return kind_of_output(request) == OutputKind::array && request.images.is_empty();
-}
 bool is_file_without_lists(Request request) {
   const Layout* const layout = layout_of(request);
   return kToOneFile(request) && (layout == nullptr || layout->lists == nullptr);
@@ -149,8 +144,6 @@ constexpr Exclusion kExclusions[] = {
     {"with-index", "a file of a layout", has_index, is_layout_file, kNotForLayout, kNotForLayoutHint},
     {"verify", "a file of a layout", has_verify, is_layout_file, kNotForLayout, kNotForLayoutHint},
 
-    {"on-error", "one .npy array without image work", has_on_error, is_plain_array, kIdleForFile, kIdleForFileHint},
-    {"max-errors", "one .npy array without image work", has_max_errors, is_plain_array, kIdleForFile, kIdleForFileHint},
     {"seed", "neither --shuffle nor shares in --split", has_seed, is_in_order, "--{option} has no effect without --shuffle, or shares in --split", "leave it out, or pass --shuffle", false},
     {"keys", "neither --select nor --exclude", has_keys, has_no_lists, "--{option} says how --select, --exclude and files of --split name samples, but there is none of them", kLeaveOut, false},
     {"select -", "stdin as input", lists_on_stdin, reads_stdin, "stdin cannot be both the input and the list of --select or --exclude", "write the list into a file", false},

@@ -40,7 +40,7 @@ struct OutputOptions {
   std::optional<std::string> layout = {};
   bool is_append = false;  ///< format and bounds that are not given are those of the dataset
   /// These were given, whatever their values: they may do nothing.
-  bool has_on_error = false, has_max_errors = false, has_seed = false;
+  bool has_on_error = false, has_seed = false;
 };
 
 /// A conversion as requested: plain data, nothing opened yet.

@@ -207,10 +207,12 @@ class DirectoryReader {
   void check_kind(Entry& entry, std::uint16_t flags) const {
     const ZipMember& member = entry.member;
     if (!is_utf8(member.name)) {
-      throw unsupported(entry.place, "name of member '{}' is not UTF-8", printable(member.name));
+      throw unsupported(entry.place, "name of member '{}' is not UTF-8", printable(member.name))
+          .hint("write the archive again with numpy.savez, whose names are UTF-8");
     }
     if ((flags & kEncryptedFlags) != 0) {
-      throw unsupported(entry.place, "member '{}' is encrypted", printable(member.name));
+      throw unsupported(entry.place, "member '{}' is encrypted", printable(member.name))
+          .hint("write the archive again without a password");
     }
     if ((flags & kPatchFlag) != 0 || (entry.method != kStored && entry.method != kDeflated)) {
       throw unsupported(entry.place, "member '{}' is compressed by method {}, not deflate",
