@@ -164,15 +164,6 @@ bool is_archive(const InputFile& file) {
   return file.read_some(0, head) == head.size() && is_zip(as_text(head));
 }
 
-std::optional<Error> first_fault(const InputFile& file, const WalkProgress& progress) {
-  WindowReader window(file);
-  const ViewBytes view = window.views();
-  const std::vector<ZipMember> members = read_zip_directory(file.size(), view, file.path());
-  return first_damaged_member(members, view, file.path(), [&](std::uint64_t done) {
-    if (progress) progress(done, file.size());
-  });
-}
-
 constexpr TensorFormat kNpy = {.article = "an",
                                .suffix = ".npy",
                                .head_name = "npy header",
@@ -182,7 +173,7 @@ constexpr TensorFormat kNpy = {.article = "an",
                                .frame = npy_frame,
                                .survey = survey_npy,
                                .has_checksums = is_archive,
-                               .prove = first_fault};
+                               .prove = first_damaged_member};
 
 }  // namespace
 

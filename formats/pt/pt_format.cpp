@@ -78,15 +78,6 @@ Survey survey_pt(const InputFile& file) {
   throw Error(Code::unsupported, "zip archive is not what torch.save writes").at(file.path());
 }
 
-std::optional<Error> first_fault(const InputFile& file, const WalkProgress& progress) {
-  WindowReader window(file);
-  const ViewBytes view = window.views();
-  const std::vector<ZipMember> members = read_zip_directory(file.size(), view, file.path());
-  return first_damaged_member(members, view, file.path(), [&](std::uint64_t done) {
-    if (progress) progress(done, file.size());
-  });
-}
-
 constexpr TensorFormat kPt = {.article = "a",
                               .suffix = ".pt",
                               .head_name = ".pt header",
@@ -99,7 +90,7 @@ constexpr TensorFormat kPt = {.article = "a",
                               .read = read_pt,
                               .survey = survey_pt,
                               .has_checksums = [](const InputFile&) { return true; },
-                              .prove = first_fault};
+                              .prove = first_damaged_member};
 
 }  // namespace
 

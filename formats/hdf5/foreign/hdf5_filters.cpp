@@ -86,19 +86,27 @@ void bring_hdf5_filters() {
   if (H5Zfilter_avail(kLzf) <= 0) (void)H5Zregister(&kLzfFilter);
 }
 
-void check_hdf5_filters(std::int64_t layout, std::string_view dataset) {
+std::vector<Hdf5Filter> filters_of_layout(std::int64_t layout) {
+  std::vector<Hdf5Filter> filters;
   const int count = H5Pget_nfilters(layout);
   for (int i = 0; i < count; ++i) {
     std::array<char, 64> name{};
     std::size_t values = 0;
     unsigned flags = 0, config = 0;
-    const H5Z_filter_t filter = H5Pget_filter2(layout, static_cast<unsigned>(i), &flags, &values,
+    const H5Z_filter_t number = H5Pget_filter2(layout, static_cast<unsigned>(i), &flags, &values,
                                                nullptr, name.size(), name.data(), &config);
     name.back() = '\0';
-    if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
+    filters.push_back({number, printable(name.data())});
+  }
+  return filters;
+}
+
+void check_hdf5_filters(std::int64_t layout, std::string_view dataset) {
+  for (const Hdf5Filter& filter : filters_of_layout(layout)) {
+    if (filter.number < 0 || H5Zfilter_avail(filter.number) > 0) continue;
     throw Error(Code::unsupported,
                 "dataset '{}' uses the filter {} ({}), which this HDF5 library does not have",
-                printable(dataset), filter, name[0] != '\0' ? printable(name.data()) : "no name")
+                printable(dataset), filter.number, filter.name.empty() ? "no name" : filter.name)
         .hint(
             "rewrite it where that filter is installed (h5repack -f NONE OLD.h5 NEW.h5), or set "
             "HDF5_PLUGIN_PATH to the folder of its plugin");

@@ -21,6 +21,7 @@
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
@@ -253,16 +254,9 @@ class Describer {
   }
 
   static void describe_filters(hid_t layout, Hdf5Dataset& dataset) {
-    const int count = H5Pget_nfilters(layout);
-    for (int i = 0; i < count; ++i) {
-      std::array<char, 64> name{};
-      std::size_t values = 0;
-      unsigned flags = 0, config = 0;
-      const H5Z_filter_t filter = H5Pget_filter2(layout, static_cast<unsigned>(i), &flags, &values,
-                                                 nullptr, name.size(), name.data(), &config);
-      name.back() = '\0';
-      dataset.filters.push_back(name[0] != '\0' ? printable(name.data())
-                                                : fmt::format("filter {}", filter));
+    for (Hdf5Filter& filter : filters_of_layout(layout)) {
+      if (filter.name.empty()) filter.name = fmt::format("filter {}", filter.number);
+      dataset.filters.push_back(std::move(filter.name));
     }
   }
 

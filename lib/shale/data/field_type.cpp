@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/stored_tensor.hpp"
@@ -18,12 +19,6 @@ constexpr std::string_view kTypeNames =
     "a type is bytes, text, json, integer, real, a dtype with or without a shape (\"int32\", "
     "\"float32 (3, 224, 224)\", \"float32 (?, 4)\"), \"list of bytes\" or \"list of text\", and "
     "with '?' behind it the value may be absent";
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 Error not_a_type(std::string_view text) {
   return Error(Code::usage, "'{}' is not the type of a field", printable(text))

@@ -13,6 +13,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/io/input_stream.hpp"

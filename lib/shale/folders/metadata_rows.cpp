@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/labels/label_rows.hpp"

@@ -8,6 +8,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/trimmed.hpp"
 
 namespace shale {
 namespace {
@@ -28,12 +29,6 @@ Error bad_pattern(std::string_view part, std::string_view fact) {
       .hint(
           "write FIELD=PATTERN, with %d or %09d for the number of the sample or {key} for its key, "
           "such as --parse 'image=image-%09d, label=label-%09d, count=num-samples, from=1'");
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
 bool is_number(std::string_view text) {

@@ -147,7 +147,9 @@ void compare_survey(const TensorFormat& format, const ShardInput& input,
     if (found.schema.fields == input.schema.fields && found.samples == input.samples &&
         std::ranges::equal(found.bases, input.bases)) {
       if (!input.reads_payload || format.prove == nullptr || !format.has_checksums(file)) return;
-      const std::optional<Error> fault = format.prove(file, input.progress);
+      WindowReader window(file);
+      const std::optional<Error> fault =
+          format.prove(file.size(), window.views(), file.path(), input.progress);
       if (!fault) return;
       throw Error(*fault);
     }

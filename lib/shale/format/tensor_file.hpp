@@ -61,7 +61,8 @@ struct TensorFormat {
   /// The first place of a file that the checksums in it prove damaged, with nullopt for none; null:
   /// no file has any. False of has_checksums: this file has none.
   bool (*has_checksums)(const InputFile& file) = nullptr;
-  std::optional<Error> (*prove)(const InputFile& file, const WalkProgress& progress) = nullptr;
+  std::optional<Error> (*prove)(std::uint64_t size, const ViewBytes& view, std::string_view where,
+                                const WalkProgress& progress) = nullptr;
 };
 
 /// Whether a file of this format can prove its own payload: all can, or this one holds checksums.

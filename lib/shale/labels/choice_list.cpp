@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/manifest/csv.hpp"
 
 namespace shale {

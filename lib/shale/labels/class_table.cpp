@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/manifest_file.hpp"

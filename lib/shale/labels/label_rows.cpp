@@ -12,6 +12,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/labels/synset_table.hpp"
 #include "shale/labels/text_lines.hpp"

@@ -6,6 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/manifest/csv.hpp"
 
 namespace shale {

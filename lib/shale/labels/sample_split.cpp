@@ -9,6 +9,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/labels/label_reader.hpp"
 #include "shale/labels/text_lines.hpp"

@@ -13,6 +13,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/inflate.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/manifest/csv.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/path_facts.hpp"
@@ -14,7 +15,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF", kNoBreakSpace = "\xC2\xA0";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::uint64_t kChunkBytes = 256 * 1024, kLargestRowBytes = 1 << 20;
 
 // Bytes in, rows out: quotes as RFC 4180 has them, nothing else. CR, LF and both end a row; lines
@@ -134,18 +135,6 @@ std::uint64_t begin_of_rows(const InputFile& file) {
 }
 
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n\v\f";
-  for (;;) {
-    const std::size_t before = text.size();
-    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    text.remove_suffix(text.size() - (text.find_last_not_of(kBlanks) + 1));
-    if (text.starts_with(kNoBreakSpace)) text.remove_prefix(kNoBreakSpace.size());
-    if (text.ends_with(kNoBreakSpace)) text.remove_suffix(kNoBreakSpace.size());
-    if (text.size() == before) return text;
-  }
-}
 
 std::string_view without_byte_order_mark(std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());

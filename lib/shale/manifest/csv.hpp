@@ -23,8 +23,6 @@ void read_csv(
     const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use,
     bool may_use_blanks = false);
 
-/// Without the blanks around it: those of ASCII, and the no-break space that spreadsheets write.
-[[nodiscard]] std::string_view trimmed(std::string_view text);
 /// Without the byte order mark of UTF-8 in front of a string.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
 

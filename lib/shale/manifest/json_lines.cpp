@@ -10,6 +10,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/data/json_text.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/manifest/csv.hpp"

@@ -9,6 +9,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/manifest/csv.hpp"

@@ -354,18 +354,18 @@ std::vector<ZipMember> read_zip_directory(std::uint64_t size, const ViewBytes& v
   return DirectoryReader(size, view, where).read();
 }
 
-std::optional<Error> first_damaged_member(std::span<const ZipMember> members, const ViewBytes& view,
-                                          std::string_view where,
-                                          const std::function<void(std::uint64_t)>& read) {
+std::optional<Error> first_damaged_member(
+    std::uint64_t size, const ViewBytes& view, std::string_view where,
+    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress) {
   constexpr std::uint64_t kAtOnce = 1 << 20;
-  for (const ZipMember& member : members) {
+  for (const ZipMember& member : read_zip_directory(size, view, where)) {
     if (member.is_deflated) continue;
     std::uint32_t found = 0;
     for (std::uint64_t done = 0; done < member.bytes;) {
       const std::uint64_t some = std::min(kAtOnce, member.bytes - done);
       found = crc32(view(member.data_offset + done, some), found);
       done += some;
-      read(member.data_offset + done);
+      if (progress) progress(member.data_offset + done, size);
     }
     if (found != member.crc32) return member_checksum_error(member, found, where);
   }

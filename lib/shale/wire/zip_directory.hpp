@@ -58,11 +58,12 @@ inline constexpr std::uint64_t kMostZipMembers = 1 << 17;
                                                         std::string_view where);
 
 /// The first of the members that are stored as they are whose checksum is not that of its bytes, as
-/// an error with file and offset; nullopt: all agree. `read` is told how many bytes of the archive
-/// are behind it. Errors: what `view` and `read` throw.
+/// an error with file and offset; nullopt: all agree. `progress` (may be null) is told how many
+/// bytes of the archive are behind it, and how many it has. Errors: same as read_zip_directory;
+/// what `progress` throws.
 [[nodiscard]] std::optional<Error> first_damaged_member(
-    std::span<const ZipMember> members, const ViewBytes& view, std::string_view where,
-    const std::function<void(std::uint64_t)>& read);
+    std::uint64_t size, const ViewBytes& view, std::string_view where,
+    const std::function<void(std::uint64_t done, std::uint64_t all)>& progress);
 [[nodiscard]] Error member_checksum_error(const ZipMember& member, std::uint32_t found,
                                           std::string_view where);
 

@@ -83,13 +83,6 @@ TEST_CASE("csv: an error names the row, counted without empty lines") {
   CHECK(std::string(error.what()).find("row 3 is not valid CSV") != std::string::npos);
 }
 
-TEST_CASE("csv: blanks around a text are those of ASCII and the no-break space") {
-  CHECK(trimmed(" \t3\r\xC2\xA0") == "3");
-  CHECK(trimmed("\xC2\xA0") == "");
-  CHECK(trimmed("a b") == "a b");
-  CHECK(trimmed("\xC3\xA0") == "\xC3\xA0");  // a letter that ends in the same byte
-}
-
 TEST_CASE("csv list: a list without a row leaves no file") {
   const TempDir dir;
   CsvList list(dir.path(), "skipped.csv", {"key", "reason"});

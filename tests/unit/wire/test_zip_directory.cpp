@@ -149,9 +149,7 @@ TEST_CASE("zip directory: the first member whose checksum is wrong is named") {
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
     return as_bytes(zip).subspan(offset, length);
   };
-  const auto prove = [&] {
-    return first_damaged_member(read(zip), view, "a.npz", [](std::uint64_t) {});
-  };
+  const auto prove = [&] { return first_damaged_member(zip.size(), view, "a.npz", {}); };
   CHECK_FALSE(prove());
   zip[zip.find("many")] = 'M';
   CHECK(prove().value().message().starts_with("checksum mismatch in member 'y': found crc32 0x"));
