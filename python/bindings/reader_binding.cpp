@@ -144,6 +144,10 @@ class Reader {
   [[nodiscard]] Reader sharing() const { return Reader(loader_, format_); }
 
   [[nodiscard]] const std::string& self_hash() const { return loader_->self_hash(); }
+  [[nodiscard]] nb::bytes file() const {
+    const std::string file = loader_->lone_file();
+    return nb::bytes(file.data(), file.size());
+  }
 
   // `decodings`: "", "hwc" or "chw" for each name.
   void select(const std::vector<std::string>& names, const std::vector<std::string>& decodings) {
@@ -433,6 +437,7 @@ void bind_reader(nb::module_& module) {
       .def_prop_ro("types", &Reader::types)
       .def_prop_ro("classes", &Reader::classes)
       .def_prop_ro("format", &Reader::format)
+      .def_prop_ro("file", &Reader::file)
       .def_prop_ro("self_hash", &Reader::self_hash);
   module.def("decode_rgb8", &decode_rgb8, "data"_a, "order"_a);
   module.def("io_backend", [] { return std::string(Loader::io_backend()); });

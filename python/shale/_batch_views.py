@@ -12,7 +12,7 @@ from shale._blocks import read_each, read_one
 from shale._decoding import FINISHERS, tv_tensors
 from shale._sample_sources import SampleSources, _reads_itself
 from shale._view_pixels import info_of, load_by_pillow, nearest_values, pillow_size, size_of, to_pil, views_of
-from shale._views import ViewPlan, is_pipeline, mask_obstacle, translate, with_seed
+from shale._views import ViewPlan, is_pipeline, mask_obstacle, on_images, translate, with_seed
 from shale.errors import ContentError, UnsupportedError, UsageError
 
 # What takes the place of a sample: the step, the place, why it is not there, and what reads another. Raises, if nothing is to.
@@ -51,7 +51,7 @@ class BatchViews:
     def _take(self, plan: ViewPlan) -> None:
         self.plan = plan
         self._gives_pil = plan.type == "pil" and bool(plan.rest)
-        self._rest = list(map(with_seed, plan.rest))
+        self._rest = list(map(with_seed, map(on_images, plan.rest) if plan.takes_samples else plan.rest))
         self._order = "hwc" if self._channels_last or self._gives_pil else "chw"
         self._views = views_of(plan, self._order, self._scaled)
         self._whole = views_of(plan, self._order, self._scaled, steps=[])

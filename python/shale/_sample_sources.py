@@ -134,7 +134,8 @@ def _facts_of(dataset: Any) -> Iterator[bytes]:
     torch: Any = sys.modules.get("torch.utils.data")  # without it there are none of its classes
     yield repr(len(dataset)).encode()
     if isinstance(dataset, Dataset):
-        yield (dataset._reader().self_hash or _look_of(dataset)).encode()
+        reader = dataset._reader()
+        yield (_look_of(reader) if reader.file else reader.self_hash).encode()
         yield _bytes_of(dataset.indices)
     elif isinstance(dataset, SampleSequence):  # an ImageFolder
         yield from _facts_of(dataset._dataset)  # type: ignore[attr-defined]
@@ -169,14 +170,11 @@ def _bytes_of(rows: Any) -> bytes:
     return bytes(numbers)
 
 
-def _look_of(dataset: Dataset) -> str:
+def _look_of(reader: Any) -> str:
     """What tells a file of another tool from others, without reading it: its fields and size, and some of its bytes. Not its name or its
-    times: it may have been copied to another disk."""
-    path = os.fsencode(dataset.path)
-    if not os.path.isfile(path):
-        return ""
-    found = hashlib.blake2b(repr((dataset._reader().schema, dataset._reader().format)).encode(), digest_size=16)
-    with open(path, "rb") as file:
+    times: it may have been copied to another disk. Nor its index, which may have been made since."""
+    found = hashlib.blake2b(repr((reader.schema, reader.format)).encode(), digest_size=16)
+    with open(reader.file, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         found.update(repr(size).encode())
         for window in range(_WINDOWS):

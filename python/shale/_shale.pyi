@@ -39,6 +39,8 @@ class Reader:
     @property
     def format(self) -> str: ...
     @property
+    def file(self) -> bytes: ...  # the one file of another tool, or nothing
+    @property
     def self_hash(self) -> str: ...
 
 class KeyMap:

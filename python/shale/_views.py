@@ -103,6 +103,21 @@ def with_seed(transform: Callable[..., Any]) -> Callable[[Any, int], Any]:
     return (lambda sample, seed: transform(sample, seed=seed)) if takes_seed(transform) else (lambda sample, seed: transform(sample))
 
 
+def on_images(transform: Any) -> Any:
+    """A function of Pillow's for a whole sample, as transforms of v2 take it: called with each of its images."""
+    if not getattr(transform, "__module__", "").startswith("PIL.") or isinstance(transform, type):
+        return transform
+
+    def applied(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: applied(each) for name, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(applied, value))
+        return transform(value) if type(value).__module__.startswith("PIL.") else value
+
+    return applied
+
+
 def takes_seed(transform: Any) -> bool:
     asked = transform
     while isinstance(asked, functools.partial):

@@ -78,7 +78,9 @@ class StatefulDistributedSampler(Sampler[int]):
         even_batches: bool = True,
     ) -> None:
         self.samples = len(dataset) if isinstance(dataset, Sized) else whole(dataset, "dataset")
-        self._identity = identity([dataset]) if isinstance(dataset, Sized) else ""
+        self._dataset = dataset if isinstance(dataset, Sized) else None
+        self._identity = ""
+        self._look_again()
         self._is_placed = rank is not None
         self.rank, self.num_replicas = place_among_ranks(rank, num_replicas)
         self.shuffle = shuffle_way(shuffle)
@@ -110,9 +112,14 @@ class StatefulDistributedSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         """The samples of this rank in the epoch, or in what is left of it after ``load_state_dict``. The next epoch follows
-        when it is exhausted."""
+        when it is exhausted.
+
+        Raises:
+            shale.errors.MismatchError: the number of samples of the dataset has changed since the sampler was made.
+        """
         if not self._is_placed:
             check_place(self.rank, self.num_replicas)
+        self._look_again()
         now = self._pass = self._pass_from(self._begin)
         self._handed_out = 0
         order = EpochOrder(self.samples, self.seed, now.epoch, self.shuffle) if self.samples else None
@@ -144,6 +151,16 @@ class StatefulDistributedSampler(Sampler[int]):
     def _facts(self) -> Dict[str, Any]:
         return {"samples": self.samples, "seed": self.seed, "shuffle": self.shuffle, "dataset": self._identity}
 
+    def _look_again(self) -> None:
+        """A state is of the samples that there are now: those of an ImageFolder may be set at any time."""
+        if self._dataset is None:
+            return
+        if len(self._dataset) != self.samples:
+            raise MismatchError(
+                f"the dataset has {len(self._dataset)} samples, and had {self.samples} when the sampler was made; make another sampler"
+            )
+        self._identity = identity([self._dataset])
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration goes on there, on any number of ranks.
 
@@ -151,6 +168,7 @@ class StatefulDistributedSampler(Sampler[int]):
             shale.errors.MismatchError: the state is of another dataset, seed or version.
             shale.errors.UsageError: it is not a state.
         """
+        self._look_again()
         mine = self._facts()
         if not self._identity and isinstance(state, Mapping):  # of a number of samples
             mine["dataset"] = state.get("dataset", "")

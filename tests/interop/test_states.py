@@ -1,12 +1,14 @@
 """A state belongs to the samples that it counts: those of other datasets, or other choices of as many, are refused; so are ranks that changed."""
 
 import pickle
+import shutil
 
+import lmdb
 import numpy as np
 import pytest
 import shale
 import torch
-from conftest import real_torchvision
+from conftest import real_torchvision, run_shale
 from shale.torch import ImageFolder, Loader, StatefulDistributedSampler
 from torch.utils.data import ConcatDataset, Subset
 from view_sets import packed, photo
@@ -88,17 +90,20 @@ def test_the_same_numbers_are_the_same_choice_whatever_holds_them(numbers, paths
         assert all(state == states[0] for state in states)
 
 
-@pytest.mark.parametrize("of", [lambda dataset: dataset, lambda dataset: Subset(dataset, range(COUNT)), lambda dataset: [dataset, dataset]])
-def test_samples_that_are_set_after_the_loader_was_made_count(of, paths):
+@pytest.mark.parametrize("kind", [lambda data: Loader(data, 4, shuffle=True, collate_fn=len), StatefulDistributedSampler], ids=["loader", "sampler"])
+@pytest.mark.parametrize("of", [lambda dataset: dataset, lambda dataset: dataset and Subset(dataset, range(COUNT)), lambda dataset: [dataset, dataset]])
+def test_samples_that_are_set_after_the_loader_was_made_count(of, kind, paths):
     """The state was that of the samples before."""
+    if kind is StatefulDistributedSampler and isinstance(of(0), list):
+        pytest.skip("a sampler takes one dataset")
     late, early = ImageFolder(paths[0]), with_samples(paths[0], lambda pairs: pairs[::-1])
-    loader = Loader(of(late), 4, shuffle=True, collate_fn=len)
+    loader = kind(of(late))
     late.samples = late.samples[::-1]
     next(iter(loader))
     state = loader.state_dict()
-    Loader(of(early), 4, shuffle=True).load_state_dict(state)
+    kind(of(early)).load_state_dict(state)
     with pytest.raises(shale.MismatchError, match="the state is of dataset"):
-        Loader(of(ImageFolder(paths[0])), 4, shuffle=True).load_state_dict(state)
+        kind(of(ImageFolder(paths[0]))).load_state_dict(state)
     late.samples = list(ImageFolder(paths[0]).samples)
     with pytest.raises(shale.MismatchError, match="the state is of dataset"):
         loader.load_state_dict(state)
@@ -112,6 +117,32 @@ def test_a_number_of_samples_that_changed_is_an_error(paths):
         dataset.samples = change(dataset.samples[:])
         with pytest.raises(shale.MismatchError, match=rf"has (5|24) samples, and had {COUNT} when the loader was made; make another loader"):
             iter(loader)
+        dataset = ImageFolder(paths[0])
+        sampler = StatefulDistributedSampler(dataset)
+        dataset.samples = change(dataset.samples[:])
+        for use in (lambda: next(iter(sampler)), lambda: sampler.load_state_dict({})):
+            with pytest.raises(shale.MismatchError, match=rf"has (5|24) samples, and had {COUNT} when the sampler was made; make another sampler"):
+                use()
+
+
+def written_lmdb(path, first):
+    with lmdb.open(str(path), map_size=1 << 20) as env, env.begin(write=True) as txn:
+        for number in range(COUNT):
+            txn.put(b"%04d" % number, b"\xff%d" % (first + number))
+    return path
+
+
+@pytest.mark.parametrize("kind", [lambda data: Loader(data, 4, shuffle=True), StatefulDistributedSampler], ids=["loader", "sampler"])
+def test_a_file_of_another_tool_is_known_by_its_content(kind, tmp_path):
+    """The directory of an LMDB was any other; and a file that was indexed since, another one."""
+    one, other = (written_lmdb(tmp_path / name, first) for name, first in (("one.lmdb", 0), ("other.lmdb", 100)))
+    state = kind(shale.Dataset(one)).state_dict()
+    with pytest.raises(shale.MismatchError, match="the state is of dataset"):
+        kind(shale.Dataset(other)).load_state_dict(state)
+    run_shale("index", one, "--crc")
+    kind(shale.Dataset(one)).load_state_dict(state)
+    shutil.copytree(one, tmp_path / "copy.lmdb")
+    kind(shale.Dataset(tmp_path / "copy.lmdb")).load_state_dict(state)
 
 
 def test_the_script_of_a_slurm_job_is_one_process(paths, monkeypatch):

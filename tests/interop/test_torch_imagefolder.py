@@ -31,6 +31,7 @@ def test_classes_labels_and_order_are_the_same(pair, photos):
     assert ours.targets == real.targets
     relative = [(os.path.relpath(path, photos), label) for path, label in real.samples]
     assert list(ours.samples) == list(ours.imgs) == relative == [ours.samples[row] for row in range(len(ours))]
+    assert ours.samples * 2 == 2 * ours.samples == relative * 2
     assert ours.samples[-1] == relative[-1] and ours.imgs[3:50:7] == relative[3:50:7]
 
 

@@ -120,6 +120,10 @@ def test_photos_are_turned_by_exif_transpose(form, tmp_path):
         assert shape == (3, 66, 50)
         (batch,) = shale.torch.Loader(path, 1, transform=compose)
         assert shale.torch.ImageFolder(path, compose)[0][0].shape == batch["image"][0].shape == shape
+    for order in ([ImageOps.exif_transpose, v2.Resize(50)], [v2.Resize(50), ImageOps.exif_transpose]):
+        compose = v2.Compose([*order, v2.ToImage()])
+        (batch,) = shale.torch.Loader(path, 1, transform=compose)
+        assert shale.torch.ImageFolder(path, compose)[0][0].shape == batch["image"][0].shape == shape
 
 
 def test_our_own_transforms_keep_it():

@@ -47,6 +47,10 @@ class Loader {
   [[nodiscard]] const Manifest& manifest() const { return outline_.manifest; }
   /// The hash of itself that the manifest has; empty where there is only an index in memory.
   [[nodiscard]] const std::string& self_hash() const { return self_hash_; }
+  /// The one file of another tool that is read; empty: a dataset, or a set of files.
+  [[nodiscard]] std::string lone_file() const {
+    return file_states_.empty() ? file_ : std::string();
+  }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// The number of the shard that a row lies in. Errors: Code::not_found for a row from size() on.
   [[nodiscard]] std::uint64_t shard_of(std::uint64_t row) const;
@@ -143,7 +147,8 @@ class Loader {
   std::string self_hash_;
   std::vector<ManifestShard>
       held_shards_;  // that no manifest holds: of an index in memory, of a list
-  std::vector<FileFingerprint> file_states_;  // of the files of a set, a shard each
+  std::vector<FileFingerprint>
+      file_states_;  // of a set: of the files of all shards, in their order
   std::shared_ptr<const void> memory_;
   std::string file_;  // of another tool; empty: a dataset of shale
   FileStamp stamp_;   // of that file, or of the manifest, before it was opened

@@ -287,6 +287,11 @@ class KeyedLabels(MutableSequence):
     def __radd__(self, other: list) -> list:
         return [*other, *self]
 
+    def __mul__(self, count: int) -> list:
+        return list(self) * count
+
+    __rmul__ = __mul__
+
 
 def _field_of_kind(dataset: shale.dataset.Dataset, kind: str, usual: str, given: Optional[str]) -> str:
     names: list[str] = [name for name, field in dataset.schema.items() if field["kind"] == kind]
