@@ -11,6 +11,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
@@ -19,6 +20,8 @@
 #include "shale/ops/inspect.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/indexed_join.hpp"
+#include "shale/sources/joined_source.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -51,7 +54,8 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   const std::string& name = request.path;
   const Manifest& manifest = info.manifest;
   const bool is_ours = manifest.layout.dialect == Dialect::own;
-  const bool is_set = !manifest.layout.is_of_one_file();
+  const bool is_join = manifest.source.kind == kJoined;
+  const bool is_set = !is_join && !manifest.layout.is_of_one_file();
   const auto list = [&](std::string_view list_name) {
     const std::string lists = lists_text(manifest, list_name);
     return is_set ? fmt::format(" ({})", lists.empty() ? list_name : lists) : std::string();
@@ -60,18 +64,19 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   const std::string_view without =
       manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
   std::string text =
-      is_set ? fmt::format("{}: {} {} dataset by {}\n", printable(name),
+      is_set    ? fmt::format("{}: {} {} dataset by {}\n", printable(name),
                            info.bad_file_count > 0 ? "a damaged"
-                           : info.knows_files      ? "a complete"
-                                                   : "a finished",
-                           manifest.format, manifest.generator)
-             : fmt::format("{}: {}, {}\n", printable(name),
-                           is_ours ? fmt::format("one {} file of shale", manifest.format)
-                           : is_set_of_files
-                               ? fmt::format("a set of {} {} files",
-                                             format_count(manifest.shard_count), manifest.format)
-                               : "a file of another tool",
-                           info.is_indexed ? "indexed by " + manifest.generator : without);
+                              : info.knows_files      ? "a complete"
+                                                      : "a finished",
+                              manifest.format, manifest.generator)
+      : is_join ? fmt::format("{}: inputs that are joined, not indexed\n", printable(name))
+                : fmt::format("{}: {}, {}\n", printable(name),
+                              is_ours ? fmt::format("one {} file of shale", manifest.format)
+                              : is_set_of_files
+                                  ? fmt::format("a set of {} {} files",
+                                                format_count(manifest.shard_count), manifest.format)
+                                  : "a file of another tool",
+                              info.is_indexed ? "indexed by " + manifest.generator : without);
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };
@@ -111,7 +116,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   if (manifest.images) add_images(*manifest.images, list, add);
   if (manifest.layout.has_checksums) {
     add("content", manifest.digest.content.hex());
-  } else {
+  } else if (!is_join) {
     add("content", fmt::format("unknown: the payload was not read ('{}' reads it)",
                                index_command(request.path, request.index_folder,
                                              parsing_of(manifest.layout), true)));
@@ -214,7 +219,6 @@ int info_of_splits(const DatasetRequest& request, const std::vector<std::string>
 }  // namespace
 
 int run_info(const CommandLine& line, Console& console) {
-  line.require_words(1);
   const DatasetRequest request = dataset_request(line);
   if (const std::vector<std::string> splits = splits_in(request.path); !splits.empty())
     return info_of_splits(request, splits, console);
@@ -233,15 +237,15 @@ int run_info(const CommandLine& line, Console& console) {
 }
 
 int run_cat(const CommandLine& line, Console& console) {
-  if (line.has("key") && line.words().size() == 2)
+  const bool names_key = line.has("key");
+  if (names_key && line.words().size() == 2 && !are_inputs_with_names(line.words()) &&
+      !files_of_words(line.words()))
     throw Error(Code::usage, "ROW and --key exclude each other").hint("leave out one of the two");
-  line.require_words(line.has("key") ? 1 : 2);
-  const std::string& dataset = line.words()[0];
-  DatasetRequest request = dataset_request(line);
+  DatasetRequest request = dataset_request(line, names_key ? 0 : 1);
   request.memory_bytes = line.memory().value;
   const FoundSample found =
-      line.has("key") ? find_key(request, line.text("key"), console.events())
-                      : find_row(request, parse_count(line.words()[1], "ROW"), console.events());
+      names_key ? find_key(request, line.text("key"), console.events())
+                : find_row(request, parse_count(line.words().back(), "ROW"), console.events());
   if (console.is_json()) {
     console.report(sample_facts(found), "");
     return kDone;
@@ -260,7 +264,7 @@ int run_cat(const CommandLine& line, Console& console) {
     std::vector<std::string> names = {"key"};
     for (const Field& one : found.schema.fields) names.push_back(one.name);
     throw no_such_field(field)
-        .at(dataset)
+        .at(request.path)
         .hint(did_you_mean(field, names))
         .hint("the fields are key, " + fields_text(found.schema, RowStorage::indexed()));
   }

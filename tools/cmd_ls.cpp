@@ -162,7 +162,6 @@ int print_json(SampleList& list, const std::string& path) {
 }  // namespace
 
 int run_ls(const CommandLine& line, Console& console) {
-  line.require_words(1);
   if (console.is_json() && line.flag("tsv"))
     throw Error(Code::usage, "--json and --tsv exclude one another");
   std::optional<KeyForm> keys;

@@ -30,7 +30,6 @@ std::string report_text(const ReportFacts& facts, const std::string& output,
 }  // namespace
 
 int run_report(const CommandLine& line, Console& console) {
-  line.require_words(1);
   const ReportRequest request = report_request_of(line);
   if (!line.has("output") && !console.is_json()) {
     throw Error(Code::usage, "there is no output")

@@ -26,9 +26,8 @@ namespace {
 constexpr std::uint64_t kToldFindings = 1000;
 
 VerifyRequest verify_request_of(const CommandLine& line) {
-  line.require_words(1);
   VerifyRequest request;
-  request.dataset = line.words()[0];
+  request.dataset = dataset_word(line);
   if (int{line.flag("quick")} + int{line.flag("full")} + int{line.flag("deep")} > 1) {
     throw Error(Code::usage, "--quick, --full and --deep exclude one another")
         .hint("--full is the default");

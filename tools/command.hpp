@@ -114,8 +114,11 @@ void say_limits(const CommandLine& line, const Events& events);
 void read_label_columns(const CommandLine& line, const std::string& labels, std::string& label,
                         std::string& key);
 
-/// The dataset, or the file, that is the first word.
-[[nodiscard]] DatasetRequest dataset_request(const CommandLine& line);
+/// The dataset or the file that the words name, but for `others` behind it; several files of other
+/// tools as one word. Errors: Code::usage.
+[[nodiscard]] std::string dataset_word(const CommandLine& line, std::size_t others = 0);
+/// The same, or inputs with names that are joined, and how they are read. Errors: Code::usage.
+[[nodiscard]] DatasetRequest dataset_request(const CommandLine& line, std::size_t others = 0);
 /// --io, or SHALE_IO. Errors: Code::usage.
 [[nodiscard]] IoMode io_option(const CommandLine& line);
 /// --parse. Nullopt: it was not given. Errors: Code::usage for a word that it does not take.

@@ -8,7 +8,9 @@
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/requests/combinations.hpp"
+#include "shale/sources/indexed_join.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -236,12 +238,39 @@ void read_label_columns(const CommandLine& line, const std::string& labels, std:
   refuse_idle_columns({.path = labels, .label_column = label, .key_column = key});
 }
 
-DatasetRequest dataset_request(const CommandLine& line) {
+std::string dataset_word(const CommandLine& line, std::size_t others) {
+  std::vector<std::string> words = line.words();
+  if (words.size() <= others + 1) line.require_words(others + 1);
+  words.resize(words.size() - others);
+  if (words.size() > 1 && !files_of_words(words)) line.require_words(others + 1);
+  return word_of_files(words);
+}
+
+DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
   DatasetRequest request;
-  request.path = line.words()[0];
   request.index_folder = line.text_or_none("index-dir");
   request.parsing = parsing_option(line);
   request.generator = kGenerator;
+  std::vector<std::string> words = line.words();
+  words.resize(words.size() - std::min(words.size(), others));
+  if (!are_inputs_with_names(words)) {
+    if (line.has("on") || line.has("partners")) {
+      throw Error(Code::usage, "{} is for inputs with names, which are joined",
+                  line.has("on") ? "--on" : "--partners")
+          .hint("name them all, as in lq=lq.lmdb gt=gt.lmdb");
+    }
+    request.path = dataset_word(line, others);
+    return request;
+  }
+  InputRequest inputs;
+  inputs.inputs = std::move(words);
+  inputs.generator = request.generator;
+  inputs.container = {request.index_folder, request.parsing};
+  inputs.join = join_option(line);
+  request.path = text_of_inputs(inputs.inputs);
+  request.open_instead = [inputs](const Events& events) {
+    return open_joined_inputs(inputs, events);
+  };
   return request;
 }
 
@@ -259,11 +288,8 @@ Parsing parsing_option(const CommandLine& line) {
 }
 
 JoinRequest join_option(const CommandLine& line) {
-  JoinRequest join;
-  if (line.has("on")) join.on = line.choice("on") == "key" ? JoinOn::key : JoinOn::row;
-  if (line.has("partners"))
-    join.partners = line.choice("partners") == "any" ? Partners::any : Partners::all;
-  return join;
+  return join_named(line.has("on") ? line.choice("on") : "",
+                    line.has("partners") ? line.choice("partners") : "");
 }
 
 Console::Mode CommandLine::progress_mode() const {

@@ -1,14 +1,15 @@
 #include <algorithm>
 #include <csignal>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
 #include <malloc.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/io/machine_limits.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -69,14 +70,6 @@ void occupy_standard_descriptors() {
   }
 }
 
-// Shards in flight are open files; shells grant few of those the system allows.
-void raise_file_limit() {
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 // glibc gives each thread a heap of its own, and by default learns from each large piece that is
 // freed to keep pieces of that size: four threads that decode progressive photos kept 38 MB each,
 // which --memory knows nothing of. With fixed limits large pieces go back when they are freed.
@@ -104,7 +97,7 @@ int main(int argc, char** argv) {
   // death.
   std::signal(SIGXFSZ, SIG_IGN);
   tools::occupy_standard_descriptors();
-  tools::raise_file_limit();
+  shale::allow_open_files(std::numeric_limits<std::uint64_t>::max());
   tools::return_large_memory();
   try {
     return tools::run_words(words);

@@ -94,10 +94,10 @@ constexpr Option kOptions[] = {
     {"convert", "pairs", "on|off", "",
      "files with the same name as an image before the first dot become fields of its sample; "
      "default: where most images have them"},
-    {"convert verify", "on", "row|key", "",
+    {"convert verify info ls cat", "on", "row|key", "",
      "(inputs with names) join them by their order, or by the keys of their samples; default: by "
      "their order, and keys must agree"},
-    {"convert verify", "partners", "all|any", "",
+    {"convert verify info ls cat", "partners", "all|any", "",
      "(--on key) take the samples that all inputs have, or those of the first, whatever others "
      "have; default: all, exit 4 if some are left out"},
     {"convert", "hidden", "skip|keep", "",

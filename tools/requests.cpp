@@ -203,6 +203,11 @@ ResampleRequest resample_request_of(const CommandLine& line) {
 
 ReportRequest report_request_of(const CommandLine& line) {
   const DatasetRequest dataset = dataset_request(line);
+  if (dataset.open_instead) {
+    throw Error(Code::unsupported, "a report of inputs that are joined is not supported yet")
+        .at(dataset.path)
+        .hint("'shale convert' joins these inputs, too: name an output, and read that");
+  }
   ReportRequest request{.dataset = dataset.path,
                         .index_folder = dataset.index_folder,
                         .parsing = dataset.parsing,

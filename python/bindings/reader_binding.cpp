@@ -18,6 +18,8 @@
 #include "shale/data/stored_tensor.hpp"
 #include "shale/loading/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/sources/indexed_join.hpp"
+#include "shale/sources/joined_source.hpp"
 
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/field_objects.hpp"
@@ -119,19 +121,31 @@ class PlacedValue {
 
 class Reader {
  public:
-  Reader(const nb::bytes& path, const nb::bytes& index_folder, const std::string& cache,
-         std::optional<bool> verifies, const std::optional<std::string>& parse,
-         const std::optional<std::string>& database, const std::string& opened_before) {
-    const LoaderRequest request{
-        .path = raw(path),
-        .index_folder = raw(index_folder),
-        .parsing = wanted_parsing(parse.value_or(""), database.value_or("")),
-        .proof = !verifies   ? Proof::automatic
-                 : *verifies ? Proof::all
-                             : Proof::none,
-        .cache = cache_named(cache),
-        .generator = "shale " SHALE_VERSION,
-        .opened_before = opened_before};
+  Reader(const std::vector<nb::bytes>& words, const nb::bytes& index_folder,
+         const std::string& cache, std::optional<bool> verifies,
+         const std::optional<std::string>& parse, const std::optional<std::string>& database,
+         const std::string& opened_before, const std::optional<std::string>& on,
+         const std::optional<std::string>& partners) {
+    LoaderRequest request{.path = raw(words.at(0)),
+                          .index_folder = raw(index_folder),
+                          .parsing = wanted_parsing(parse.value_or(""), database.value_or("")),
+                          .proof = !verifies   ? Proof::automatic
+                                   : *verifies ? Proof::all
+                                               : Proof::none,
+                          .cache = cache_named(cache),
+                          .generator = "shale " SHALE_VERSION,
+                          .opened_before = opened_before};
+    if (words.size() > 1) {
+      InputRequest inputs;
+      inputs.generator = request.generator;
+      inputs.container = {request.index_folder, request.parsing};
+      inputs.join = join_named(on.value_or(""), partners.value_or(""));
+      for (const nb::bytes& word : words) inputs.inputs.push_back(raw(word));
+      request.path = text_of_inputs(inputs.inputs);
+      request.open_instead = [inputs](const Events& events) {
+        return open_joined_inputs(inputs, events);
+      };
+    }
     CallingThread caller;
     {
       const Unlocked unlocked;
@@ -322,7 +336,10 @@ class Reader {
   }
 
   [[nodiscard]] std::uint64_t size() const { return loader_->size(); }
-  [[nodiscard]] std::string format() const { return loader_->manifest().format; }
+  [[nodiscard]] std::string format() const {
+    const Manifest& manifest = loader_->manifest();
+    return manifest.source.kind == kJoined ? "join" : manifest.format;
+  }
   [[nodiscard]] nb::object key(std::uint64_t row) const {
     return text_of_bytes(loader_->key_of(row));
   }
@@ -417,11 +434,12 @@ void bind_reader(nb::module_& module) {
       .def_prop_ro("size", &PlacedValue::size)
       .def_prop_ro("place", &PlacedValue::place);
   nb::class_<Reader>(module, "Reader")
-      .def(nb::init<const nb::bytes&, const nb::bytes&, const std::string&, std::optional<bool>,
-                    const std::optional<std::string>&, const std::optional<std::string>&,
-                    const std::string&>(),
-           "path"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none(),
-           "database"_a.none(), "opened_before"_a)
+      .def(nb::init<const std::vector<nb::bytes>&, const nb::bytes&, const std::string&,
+                    std::optional<bool>, const std::optional<std::string>&,
+                    const std::optional<std::string>&, const std::string&,
+                    const std::optional<std::string>&, const std::optional<std::string>&>(),
+           "words"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none(),
+           "database"_a.none(), "opened_before"_a, "on"_a.none(), "partners"_a.none())
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("sharing", &Reader::sharing)
       .def("read", &Reader::read, "rows"_a, "into"_a = nb::none())

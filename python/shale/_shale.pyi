@@ -17,7 +17,16 @@ class Reader:
     """Samples of a dataset as dictionaries. Thread-safe, reopens its files after a fork."""
 
     def __init__(
-        self, path: bytes, index_folder: bytes, cache: str, verify: Optional[bool], parse: Optional[str], database: Optional[str], opened_before: str
+        self,
+        words: Sequence[bytes],
+        index_folder: bytes,
+        cache: str,
+        verify: Optional[bool],
+        parse: Optional[str],
+        database: Optional[str],
+        opened_before: str,
+        on: Optional[str],
+        partners: Optional[str],
     ) -> None: ...
     def select(self, names: Sequence[str], decodings: Sequence[str]) -> None: ...
     def sharing(self) -> Reader: ...

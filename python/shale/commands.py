@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from shale._arguments import ImageRules, Parts, Path, Paths, Split, inputs, path_bytes, path_list
+from shale._places import JoinedPath, place_of, words_of_place
 from shale._results import (
     ConvertResult,
     DatasetInfo,
@@ -273,16 +274,19 @@ def verify(
 
 
 def info(
-    dataset: Path,
+    dataset: Any,
     *,
     index_dir: Optional[Path] = None,
     parse: Optional[str] = None,
     database: Union[None, str, List[str], Tuple[str, ...]] = None,
+    on: Optional[str] = None,
+    partners: Optional[str] = None,
 ) -> DatasetInfo:
     """What a dataset holds, from its manifest: the command ``shale info``.
 
     Args:
-        dataset: a dataset, or a file of another tool.
+        dataset: a dataset, a file of another tool, several (a list), or inputs that are joined (a mapping).
+        on, partners: how they are joined; see ``convert``.
         index_dir: for a file of another tool, the directory of its index.
         parse: how values of an LMDB file become fields; see ``convert``.
         database: named databases of an LMDB file; see ``convert``.
@@ -290,8 +294,11 @@ def info(
     Raises:
         shale.errors.NotFoundError, UnsupportedError, DamagedError: there is no dataset, or its manifest is damaged.
     """
-    given = locals()
-    return dataset_info(run("info", [path_bytes(dataset, "dataset")], given)[0])
+    place = place_of(dataset, on, partners)
+    if isinstance(place, JoinedPath):
+        on, partners = place.on, place.partners
+    given = {"index_dir": index_dir, "parse": parse, "database": database, "on": on, "partners": partners}
+    return dataset_info(run("info", words_of_place(place), given)[0])
 
 
 def index(

@@ -11,6 +11,7 @@ from shale import _shale
 from shale._arguments import field_names, flag, one_of, path_bytes, text
 from shale._decoding import FINISHERS, PIXEL_ORDERS, WAYS, decode_list, decoder_of_one, tv_tensors
 from shale._leading_view import LeadingView, leading_view
+from shale._places import JoinedPath, place_of, words_of_place
 from shale._raw_dtypes import as_array, as_numbers, dtype_of, name_of
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, chosen_rows
@@ -71,7 +72,9 @@ class Dataset(_Base):
             samples may lack it. ``Writer(schema=...)`` takes them.
 
     Args:
-        path: directory or file. For a directory that holds one dataset for each split: with ``split``.
+        path: directory or file. For a directory that holds one dataset for each split: with ``split``. Several files that are one dataset: a
+            list, a folder, a pattern, ``"@files.txt"``. Inputs that are joined: a mapping, ``{"x": "x.h5", "y": "y.h5"}``.
+        on, partners: how they are joined; see ``convert``.
         fields: names of the fields to read, or a single name; ``"key"`` counts as one. Default: all.
         decode: what the images in fields of kind bytes become, or, if none is read, in fields of kind list. A mapping sets it for each
             field. A list of images becomes one array or tensor with an axis more in front: (T, H, W, 3) for ``"rgb8"``, (T, 3, H, W) for
@@ -127,7 +130,7 @@ class Dataset(_Base):
 
     def __init__(
         self,
-        path: Union[str, bytes, os.PathLike],
+        path: Any,
         fields: Union[None, str, Iterable[str]] = None,
         decode: Decode = None,
         transform: Optional[Callable[[dict], Any]] = None,
@@ -142,10 +145,12 @@ class Dataset(_Base):
         as_tuple: Union[None, Sequence[str]] = None,
         select: Optional[Select] = None,
         lazy: Union[None, str, Iterable[str]] = None,
+        on: Optional[str] = None,
+        partners: Optional[str] = None,
     ) -> None:
         if transform is not None and not callable(transform):
             raise UsageError(f"transform is {transform!r}, expected a function of a sample")
-        root = os.path.abspath(os.fsdecode(path_bytes(path, "path")))
+        root = place_of(path, on, partners)
         self.path = root if split is None else _path_of_split(root, split)
         self.index_dir = None if index_dir is None else os.path.abspath(os.fsdecode(path_bytes(index_dir, "index_dir")))
         if isinstance(as_tuple, str):
@@ -190,12 +195,13 @@ class Dataset(_Base):
     def _open(self) -> _shale.Reader:
         if self._is_closed:
             raise UsageError(f"{self.path}: the dataset was closed")
-        path, index_dir = os.fsencode(self.path), os.fsencode(self.index_dir or "")
+        words, index_dir = words_of_place(self.path), os.fsencode(self.index_dir or "")
         proof = None if isinstance(self.verify, str) else self.verify
+        join = (self.path.on, self.path.partners) if isinstance(self.path, JoinedPath) else (None, None)
         try:
-            reader = _shale.Reader(path, index_dir, self.cache, proof, self.parse, self.database, self._opened_before)
+            reader = _shale.Reader(words, index_dir, self.cache, proof, self.parse, self.database, self._opened_before, *join)
         except Error as error:
-            Translation([b"info", path, index_dir]).apply_to(error)
+            Translation([b"info", *words, index_dir]).apply_to(error)
             splits = _splits_in(self.path)
             if splits and not isinstance(error, UsageError):
                 raise UsageError(f"{self.path} holds {_listed(splits)}: pass split={splits[0]!r}") from error

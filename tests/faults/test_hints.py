@@ -48,6 +48,8 @@ FOLLOWED = [
     ),
     ("resample y.npy {o}y.npy --rows 7 --quiet && convert image=photos y={o}y.npy {o} --to record --on key", "convert image=photos y={o}y.npy {o} --to record --on row"),
     (JOINED + " && convert more {o}d.lmdb --quiet && convert x={o}a.lmdb y={o}d.lmdb {o} --to record --on key", "ls {o}d.lmdb"),
+    ("resample y.npy {o}y.npy --rows 7 --quiet && info image=photos y={o}y.npy", "convert image=photos y={o}y.npy {o} --to record"),
+    (JOINED + " && report x={o}a.lmdb y={o}a.lmdb -o {o}.html", "convert x={o}a.lmdb y={o}a.lmdb {o} --to record"),
     # ---- the command line
     ("convert photos {o}", "convert photos {o} --to record"),
     ("convert photos {o}.ldb", "convert photos {o}.lmdb"),

@@ -1,6 +1,7 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "sources/indexed_join": ("tests/interop/test_joins.py", "test_inputs_that_are_joined_are_read_in_place"),
     "sources/joined_source": ("tests/interop/test_joins.py", "test_two_hdf5_files_row_by_row"),
     "sources/joined_words": ("tests/interop/test_joins.py", "test_parts_and_a_set_of_arrays"),
     "sources/key_join": ("tests/interop/test_joins.py", "test_by_key"),

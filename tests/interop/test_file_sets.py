@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 
 import h5py
 import lmdb
@@ -211,3 +213,68 @@ def test_files_of_which_some_name_no_split_are_refused(tmp_path):
         with h5py.File(tmp_path / "set" / name, "w") as file:
             file["x"] = np.zeros((3, 2), "f4")
     assert b"seem to be of several sets" in run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "npy", code=1).stderr
+
+
+def read_all(dataset):
+    return [(one["id"], bytes(one["image"])) for one in dataset]
+
+
+def test_a_list_names_files_of_any_kind(records, tmp_path):
+    names = [f"part-{number}.tfrecord" for number in (7, 5, 7)]
+    (records / "files.txt").write_text("# three of twelve\n\n" + "\r\n".join(names))
+    word = f"@{records / 'files.txt'}"
+    expected = [(file * 10 + i, bytes([file * 20, 65 + i])) for file in (7, 5, 7) for i in range(3)]
+    assert read_all(shale.Dataset(word)) == expected
+    assert read_all(shale.Dataset([records / name for name in names])) == expected
+    for command in ("info", "ls", "verify", "index", "verify"):
+        assert b"part-7" in run_shale(command, word).stdout or command != "index"
+    assert run_shale("cat", word, "3", "--field", "image").stdout == expected[3][1]
+    run_shale("report", word, "-o", tmp_path / "page.html")
+    run_shale("convert", word, tmp_path / "out", "--to", "record")
+    run_shale("verify", tmp_path / "out", "--against", word)
+    assert read_all(shale.Dataset(tmp_path / "out")) == expected
+    (records / "files.txt").write_text("part-1.tfrecord\npart-99.tfrecord\n")
+    assert b"file 2 of the list, 'part-99.tfrecord', does not exist" in run_shale("info", word, code=1).stderr
+    (records / "files.txt").write_text("# none\n")
+    assert b"lists no file" in run_shale("info", word, code=1).stderr
+    assert b"nothing.txt: cannot be opened" in run_shale("info", "@nothing.txt", code=1).stderr
+
+
+def test_lists_of_lmdb_directories_and_arrays(tmp_path):
+    for part in range(3):
+        np.save(tmp_path / f"x{part}.npy", np.full((2, 3), part))
+        with lmdb.open(str(tmp_path / f"part{part}.lmdb"), map_size=1 << 20) as env, env.begin(write=True) as txn:
+            txn.put(b"%d" % part, b"\xff%d" % part)
+    (tmp_path / "arrays.txt").write_text("x2.npy\nx0.npy\n")
+    (tmp_path / "maps.txt").write_text("part1.lmdb\npart0.lmdb\n")
+    run_shale("resample", f"@{tmp_path / 'arrays.txt'}", tmp_path / "rows.npy", "--seed", "1")
+    assert sorted(np.load(tmp_path / "rows.npy")[:, 0]) == [0, 0, 2, 2]
+    assert [one["key"] for one in shale.Dataset(f"@{tmp_path / 'maps.txt'}")] == ["1", "0"]
+
+
+def test_what_a_shell_makes_of_a_pattern_is_read_by_every_command(records, tmp_path):
+    words = [os.path.relpath(records / f"part-{number}.tfrecord", tmp_path) for number in (7, 5)]
+    assert b"a set of 2 record files" in run_shale("info", *words, cwd=tmp_path).stdout
+    assert run_shale("ls", *words, cwd=tmp_path).stdout.count(b"\n") >= 6
+    assert run_shale("cat", *words, "3", "--field", "image", cwd=tmp_path).stdout == bytes([100, 65])
+    run_shale("verify", *words, cwd=tmp_path)
+    run_shale("report", *words, "-o", "page.html", cwd=tmp_path)
+    for command in (("info", *words, "nothing"), ("cat", words[0], "nothing", "1"), ("verify", records, words[0])):
+        assert b"given, expected" in run_shale(*command, cwd=tmp_path, code=2).stderr
+    os.rename(records / "part-1.tfrecord", records / "a,b.tfrecord")
+    told = run_shale("info", records / "a,b.tfrecord", records / "part-2.tfrecord", code=2).stderr
+    assert b"has a comma or a brace in its name" in told and b"@files.txt" in told
+    with pytest.raises(shale.UsageError, match="has a comma or a brace"):
+        shale.Dataset([records / "a,b.tfrecord", records / "part-2.tfrecord"])
+
+
+def test_more_files_than_a_shell_grants(tmp_path):
+    """Each file without an index has a temporary one, which is open."""
+    writer = TFRecordWriter(str(tmp_path / "one"))
+    writer.write({"id": (1, "int")})
+    writer.close()
+    (tmp_path / "set").mkdir()
+    for number in range(150):
+        (tmp_path / f"set/part-{number}.tfrecord").write_bytes((tmp_path / "one").read_bytes())
+    code = f"import resource, shale; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 4096)); print(len(shale.Dataset({str(tmp_path / 'set')!r})))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"150\n"

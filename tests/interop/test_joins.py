@@ -1,10 +1,14 @@
 """Inputs with names as one dataset: HDF5 by h5py, LMDB by py-lmdb, NumPy's arrays and folders, by row and by key."""
 
+import json
+import pickle
+
 import h5py
 import lmdb
 import numpy as np
 import pytest
 import shale
+import shale.torch
 from conftest import run_shale
 from dataset_reading import manifest_of
 
@@ -163,3 +167,99 @@ def test_parts_and_a_set_of_arrays(tmp_path):
     with shale.Dataset(tmp_path / "whole") as dataset:
         np.testing.assert_array_equal([one["x"] for one in dataset], IMAGES)
         assert [one["label"] for one in dataset] == LABELS.tolist()
+
+
+# --- read without converting them
+
+
+def inputs_of(words):
+    return dict(word.split("=", 1) for word in words)
+
+
+def same_samples(one, other):
+    assert len(one) == len(other) and one.types == other.types
+    for row in range(len(other)):
+        for name, value in other[row].items():
+            found = one[row][name]
+            assert np.array_equal(found, value) if isinstance(value, np.ndarray) else found == value, (row, name)
+
+
+def is_joined_alike(words, out, **join):
+    """What Dataset joins is what convert joins."""
+    options = [word for name, value in join.items() for word in (f"--{name}", value)]
+    run_shale("convert", *words, out, "--to", "record", *options, code=(0, 4))
+    with shale.Dataset(inputs_of(words), **join) as joined, shale.Dataset(out) as made:
+        same_samples(joined, made)
+        assert joined.classes == made.classes
+        count, field, last = len(made), next(iter(made.types)), made[len(made) - 1]["key"]
+        assert joined.find(last) == count - 1
+        assert pickle.loads(pickle.dumps(joined))[0].keys() == made[0].keys()
+    listed = run_shale("ls", *words, "--tsv", *options).stdout.split(b"\n")
+    assert len(listed) == count + 1 and last.encode() in listed[-2]
+    assert run_shale("cat", *words, "1", "--json", *options).stdout
+    facts = json.loads(run_shale("info", *words, "--json", *options).stdout)
+    assert (facts["kind"], facts["samples"]) == ("join", count) and field in str(facts)
+
+
+def test_inputs_that_are_joined_are_read_in_place(pair, tmp_path):
+    for join in ({"on": "key"}, {"on": "key", "partners": "all"}, {"on": "key", "partners": "any"}):
+        is_joined_alike(pair, tmp_path / "-".join(join.values()), **join)
+    write_h5(tmp_path / "x.h5", pixels=(IMAGES, {}), score=(np.arange(ROWS, dtype="f4"), {}))
+    np.save(tmp_path / "y.npy", LABELS)
+    is_joined_alike([f"x={tmp_path / 'x.h5'}", f"label={tmp_path / 'y.npy'}"], tmp_path / "rows")
+    np.save(tmp_path / "x.npy", IMAGES)
+    is_joined_alike([f"x={tmp_path / 'x.npy'}", f"label={tmp_path / 'y.npy'}"], tmp_path / "arrays")
+
+
+def test_a_set_of_files_and_a_dataset_are_joined_in_place(tmp_path):
+    """A shard ends where one of the two goes on in another file; what a dataset has checksums for is verified."""
+    (tmp_path / "parts").mkdir()
+    for part in range(3):
+        np.save(tmp_path / f"parts/x_{part}.npy", IMAGES[part * 4 : part * 4 + 4])
+    with shale.Writer(tmp_path / "captions", to="lmdb", schema={"text": "str", "boxes": "float32 (?, 4)"}, shard_samples=5) as writer:
+        for row in range(ROWS):
+            writer.write({"text": f"row {row}", "boxes": np.full((row % 3, 4), row, "f4")})
+    words = [f"captions={tmp_path / 'captions'}", f"x={tmp_path / 'parts'}"]
+    is_joined_alike(words, tmp_path / "out")
+    loader = shale.torch.Loader(shale.Dataset(inputs_of(words)), 4, shuffle=True)
+    assert sorted(text for batch in loader for text in batch["text"]) == sorted(f"row {row}" for row in range(ROWS))
+    state = loader.state_dict()
+    shale.torch.Loader(shale.Dataset(inputs_of(words)), 4, shuffle=True).load_state_dict(state)
+    run_shale("convert", *words, tmp_path / "again", "--to", "record", "--fields", "text,boxes")
+    words[1] = f"x={tmp_path / 'again'}"
+    joined = shale.Dataset(inputs_of(words))
+    assert joined[7]["captions_text"] == joined[7]["x_text"] == "row 7"
+    path = next(iter((tmp_path / "again").glob("*.tfrecord")))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"row 7", b"row 8"))
+    with pytest.raises(shale.Error, match="tfrecord"):
+        _ = shale.Dataset(inputs_of(words))[7]
+
+
+def test_what_is_not_read_in_place_is_refused_by_field(photos, pair, tmp_path):
+    count = len([path for path in photos.rglob("*") if path.is_file()])
+    np.save(tmp_path / "big.npy", np.zeros((count, 2), ">f4"))
+    np.save(tmp_path / "one.npy", np.zeros((count, 2), "f4"))
+    for words, text in (
+        ({"image": photos, "x": tmp_path / "one.npy"}, "field 'image' of the join is a file of its own in each sample"),
+        ({"a": tmp_path / "one.npy", "b": tmp_path / "big.npy"}, "field 'b' of the join does not lie in its file"),
+        ({"lq": pair[0].split("=")[1], "gt": pair[1].split("=")[1]}, "has 5 samples"),
+    ):
+        with pytest.raises(shale.Error, match=text):
+            shale.Dataset(words)
+    with pytest.raises(shale.UsageError, match="names one input"):
+        shale.Dataset({"x": tmp_path / "one.npy"})
+    with pytest.raises(shale.UsageError, match="on is for inputs that are joined"):
+        shale.Dataset(tmp_path / "one.npy", on="key")
+    assert b"--on is for inputs with names" in run_shale("info", tmp_path / "one.npy", "--on", "key", code=2).stderr
+
+
+def test_an_input_that_is_written_to_is_noticed(tmp_path):
+    for name in "xy":
+        np.save(tmp_path / f"{name}.npy", IMAGES)
+    inputs = {name: tmp_path / f"{name}.npy" for name in "xy"}
+    joined = shale.Dataset(inputs)
+    np.save(tmp_path / "y.npy", IMAGES[::-1])
+    with pytest.raises(shale.MismatchError, match="y.npy"):
+        _ = joined[0]
+    assert shale.Dataset(inputs)[0]["y"][0, 0, 0] == IMAGES[-1][0, 0, 0]

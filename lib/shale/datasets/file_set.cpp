@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "shale/base/natural_order.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
@@ -66,6 +68,31 @@ std::optional<std::vector<SetMember>> files_of_list(const std::string& path) {
     return files;
   }
   return std::nullopt;
+}
+
+// The names in a list that is called for with "@", one per line.
+std::vector<SetMember> files_of_names(const std::string& list) {
+  constexpr std::uint64_t kMostListBytes = 64 << 20;
+  const std::vector<std::byte> bytes = read_file(list, kMostListBytes);
+  std::vector<SetMember> files;
+  std::string_view left = as_text(bytes);
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find('\n'), left.size());
+    const std::string name(trimmed(left.substr(0, end)));
+    left.remove_prefix(std::min(end + 1, left.size()));
+    if (name.empty() || name.starts_with('#')) continue;
+    const std::string found = path_of_name(list, name, files.size() + 1);
+    std::optional<std::string> file = file_of_path(found);
+    if (!file) {
+      throw Error(Code::unsupported, "file {} of the list, '{}', is a folder", files.size() + 1,
+                  printable(name))
+          .at(list)
+          .hint("list the files in it");
+    }
+    files.push_back({name, *std::move(file)});
+  }
+  if (files.empty()) throw Error(Code::unsupported, "lists no file").at(list);
+  return files;
 }
 
 // ---- folders
@@ -239,11 +266,12 @@ std::vector<std::string> alternatives(std::string_view inside) {
   std::vector<std::string> all;
   if (const std::size_t dots = inside.find(".."); dots != std::string_view::npos) {
     const auto first = number_of(inside.substr(0, dots)), last = number_of(inside.substr(dots + 2));
-    if (!first || !last || *last < *first) return {};
-    if (*last - *first >= kMostFiles) throw too_many_files();
-    for (std::uint64_t number = *first; number <= *last; ++number)
-      all.push_back(fmt::format("{:0{}}", number, dots));
-    return all;
+    if (first && last) {
+      if (*last - *first >= kMostFiles && *last >= *first) throw too_many_files();
+      for (std::uint64_t number = *first; number <= *last; ++number)
+        all.push_back(fmt::format("{:0{}}", number, dots));
+      return all;
+    }
   }
   if (inside.find(',') == std::string_view::npos) return {};
   for (std::size_t begin = 0; begin <= inside.size();) {
@@ -318,6 +346,7 @@ std::optional<std::vector<SetMember>> files_of_pattern(const std::string& patter
 
 std::optional<std::vector<SetMember>> files_of_set(const std::string& path) {
   const std::optional<struct stat> facts = facts_behind(path);
+  if (!facts && path.starts_with('@')) return files_of_names(path.substr(1));
   if (!facts) return files_of_pattern(path);
   if (S_ISREG(facts->st_mode)) return files_of_list(path);
   return is_plain_folder(path) ? files_of_folder(path) : std::nullopt;
@@ -357,6 +386,21 @@ std::optional<std::vector<SetMember>> files_of_words(const std::vector<std::stri
     files.push_back({word, *std::move(file)});
   }
   return files;
+}
+
+std::string word_of_files(const std::vector<std::string>& paths) {
+  if (paths.size() == 1) return paths.front();
+  std::string word;
+  for (const std::string& path : paths) {
+    if (path.find_first_of(",{}") != std::string::npos) {
+      throw Error(Code::usage, "has a comma or a brace in its name, and is one of several files")
+          .at(path)
+          .hint(
+              "put the names into a text file, one per line, and pass @ and its name: @files.txt");
+    }
+    word += (word.empty() ? "{" : ",") + path;
+  }
+  return word + "}";
 }
 
 std::string note_on_words(const std::vector<std::string>& words) {

@@ -8,7 +8,9 @@
 
 // Several files of another tool that are one dataset: the samples of one file after those of the
 // other (docs/foreign.md). They are named by
-// - a text file that lists them: in its order, a file named twice twice;
+// - a text file that lists them: in its order, a file named twice twice. "@files.txt" lists files
+// of
+//   any kind, one per line; without "@" it is one that readers of HDF5 take;
 // - a folder that holds them: in natural order (part-2 before part-10);
 // - a pattern, "train-*.tfrecord" or "{train,val}-{00..07}.h5": brace by brace, else naturally.
 
@@ -22,9 +24,10 @@ struct SetMember {
 /// The files that a path stands for, in their order; nullopt: it is none of
 /// these. What lies beside the files in a folder (hidden files, text, what shale writes about a
 /// file) does not count; a folder with anything else in it is none. Names of a list are looked for
-/// in its folder and in the current directory. Errors: Code::not_found for a listed name that is in
-/// neither, and for one that a pattern spells out; Code::usage for one that is a different file in
-/// each; Code::unsupported for a folder of several sets; same as Format::list_files.
+/// in its folder and in the current directory. Errors: Code::not_found for a list that is called
+/// for with "@", and for a listed name that is in neither, and for one that a pattern spells out;
+/// Code::usage for one that is a different file in each; Code::unsupported for a folder of several
+/// sets; same as Format::list_files.
 [[nodiscard]] std::optional<std::vector<SetMember>> files_of_set(const std::string& path);
 
 /// The files of one split.
@@ -42,6 +45,10 @@ struct SetOfSplit {
 /// that are read in place.
 [[nodiscard]] std::optional<std::vector<SetMember>> files_of_words(
     const std::vector<std::string>& words);
+
+/// One word that stands for several paths in this order: a pattern that names each. Errors:
+/// Code::usage for a name that no pattern can have.
+[[nodiscard]] std::string word_of_files(const std::vector<std::string>& paths);
 
 /// What the user is told of words in the order of their characters, as a shell puts the names that
 /// a pattern stands for, where that is not the order of the numbers in them; else empty.

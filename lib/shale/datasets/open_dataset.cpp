@@ -22,6 +22,7 @@
 #include "shale/datasets/joined_files.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/unpack_errors.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -285,6 +286,8 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
       throw;
     }
   };
+  constexpr std::uint64_t kOtherFiles = 256;
+  allow_open_files(2 * files.size() + kOtherFiles);  // a temporary index of each, or two
   std::vector<SetMember> taken;
   for (const SetMember& member : files) {
     open(member, nullptr, {}, [&](const OpenedDataset& file) {
@@ -319,6 +322,7 @@ OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
 }  // namespace
 
 OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) {
+  if (request.open_instead) return request.open_instead(events);
   return open_standing(request.path, [&](const DatasetPaths& paths) {
     const Place place = request.files.empty() ? look_at(request.path) : Place::other_file;
     if (place == Place::absent && !files_of_set(request.path)) throw absent(request.path);

@@ -1,17 +1,23 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
 
 namespace shale {
+
+struct OpenedDataset;
+/// Opens what is read instead of a path, such as inputs that are joined.
+using OpenInstead = std::function<OpenedDataset(const Events& events)>;
 
 /// A dataset that is to be read: a directory that shale wrote, a file of another tool, or a set of
 /// such files (file_set.hpp).
@@ -32,6 +38,7 @@ struct DatasetRequest {
   /// Samples that the index proves to be damaged are left out by whoever reads them: of a file with
   /// checksums in its index it does not matter that it has changed, unless it is shorter or longer.
   bool takes_damaged = false;
+  OpenInstead open_instead = {};  ///< `path` is only for messages then
 };
 
 /// What decides which columns the index of a file of another tool has.
@@ -51,7 +58,8 @@ struct OpenedDataset {
   ShardList shards;
   std::vector<std::string> notes;               ///< what of a file is left out
   std::shared_ptr<const void> temporary_index;  ///< null: the index stands where it was found
-  std::vector<FileFingerprint> file_states;     ///< of the files of a set, a shard each
+  /// Of a set, or a join: of the files of all shards, in their order. Zero: it does not change.
+  std::vector<FileFingerprint> file_states;
   /// Of files in which keys begin again, a shard each: what goes before keys that are written.
   std::vector<std::string> key_prefixes = {};
 };

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shale/base/error.hpp"
@@ -226,6 +227,13 @@ Limit granted_memory(std::optional<std::string_view> asked) {
                 format_size(kLeastBudget));
   }
   return memory;
+}
+
+void allow_open_files(std::uint64_t count) {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, count);
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string enough_memory_hint(std::uint64_t bytes) {

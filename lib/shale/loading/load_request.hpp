@@ -8,6 +8,7 @@
 
 #include "shale/data/shard_index.hpp"
 #include "shale/dataset.hpp"
+#include "shale/datasets/opened_dataset.hpp"
 
 namespace shale {
 
@@ -27,6 +28,7 @@ struct LoaderRequest {
   /// still be the same; if it was appended to since, only the samples of then are there. Empty:
   /// any.
   std::string opened_before = {};
+  OpenInstead open_instead = {};  ///< `path` is only for messages then
 };
 
 /// How many a loader may have open.

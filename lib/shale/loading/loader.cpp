@@ -135,6 +135,7 @@ Loader::~Loader() {
 }
 
 void Loader::open(const LoaderRequest& request, const Events& events) {
+  if (request.open_instead) return open_set(request, events);
   const bool is_dataset = is_manifest(paths_.manifest);
   if (!is_dataset) {
     if (files_of_set(request.path)) return open_set(request, events);
@@ -170,13 +171,14 @@ void Loader::leave_out_appended(const std::string& self_hash) {
   throw replaced_dataset(paths_.manifest);
 }
 
-// Its files have indexes of their own, or need none.
+// Its files have indexes of their own, or need none; or it is opened instead of a path.
 void Loader::open_set(const LoaderRequest& request, const Events& events) {
   stamp_ = stamp_of(request.path).value_or(FileStamp{});
   OpenedDataset set = open_dataset({.path = request.path,
                                     .index_folder = request.index_folder,
                                     .parsing = request.parsing,
-                                    .generator = request.generator},
+                                    .generator = request.generator,
+                                    .open_instead = request.open_instead},
                                    events);
   self_hash_ = set.manifest.source.fingerprint.hex();
   if (!request.opened_before.empty() && request.opened_before != self_hash_)

@@ -278,7 +278,10 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
   }
   try {
     if (!setting_.file_states.empty()) {
-      if (auto change = change_of_listed(number, shard->reader.files()[0])) throw *change;
+      const std::span<const InputFile> files = shard->reader.files();
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        if (auto change = change_of_listed(number * files.size() + i, files[i])) throw *change;
+      }
     }
     prepare(*shard, is_proved);
     // As the last: what was opened before belongs to this manifest, or to this file.
@@ -294,18 +297,19 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
 }
 
 // Reading all parts of the fingerprint takes longer than a row: once it is right, the stamp tells.
-std::optional<Error> LoaderState::change_of_listed(std::uint64_t number, const InputFile& file) {
+std::optional<Error> LoaderState::change_of_listed(std::size_t place, const InputFile& file) {
+  if (setting_.file_states[place] == FileFingerprint{}) return std::nullopt;
   const std::optional<FileStamp> stamp = stamp_of(file.path());
   {
     const std::lock_guard lock(stamp_mutex_);
-    if (stamp && *stamp == listed_stamps_[number]) return std::nullopt;
+    if (stamp && *stamp == listed_stamps_[place]) return std::nullopt;
   }
-  if (const auto difference = first_difference(setting_.file_states[number], fingerprint_of(file)))
+  if (const auto difference = first_difference(setting_.file_states[place], fingerprint_of(file)))
     return changed_since_opened(file.path(), *difference);
   // Of a file that was replaced just now it would be the next one's.
   if (!stamp || stamp != stamp_of(file.path()) || stamp->bytes != file.size()) return std::nullopt;
   const std::lock_guard lock(stamp_mutex_);
-  listed_stamps_[number] = *stamp;
+  listed_stamps_[place] = *stamp;
   return std::nullopt;
 }
 

@@ -48,7 +48,7 @@ class LoaderState {
     const ManifestOutline& outline;
     const std::string& self_hash;
     const std::vector<ManifestShard>& held_shards;    ///< empty: the manifest has them
-    const std::vector<FileFingerprint>& file_states;  ///< of the files of a list; empty: it is none
+    const std::vector<FileFingerprint>& file_states;  ///< of a set: of the files of all shards
     const std::string& file;  ///< of another tool; empty: a dataset of shale
     FileStamp stamp;          ///< of that file, or of the manifest, before it was opened
     CachePolicy cache;
@@ -114,7 +114,7 @@ class LoaderState {
   std::size_t read_some_files(std::span<const Extent> extents);
   [[nodiscard]] std::optional<ManifestOutline> outline_appended_to(const InputFile& manifest) const;
   [[nodiscard]] std::optional<Error> change_of(const std::string& opened);
-  [[nodiscard]] std::optional<Error> change_of_listed(std::uint64_t number, const InputFile& file);
+  [[nodiscard]] std::optional<Error> change_of_listed(std::size_t place, const InputFile& file);
   void put_back(ReadContext* context);
   void track_descriptors(const OpenShard& shard, bool are_open);
   void track_descriptor(const InputFile& file, bool is_open);

@@ -65,6 +65,14 @@ struct JoinRequest {
   Partners partners = Partners::unset;
 };
 
+/// What --on and --partners say; empty: nothing.
+[[nodiscard]] inline JoinRequest join_named(std::string_view on, std::string_view partners) {
+  JoinRequest join;
+  if (!on.empty()) join.on = on == "key" ? JoinOn::key : JoinOn::row;
+  if (!partners.empty()) join.partners = partners == "any" ? Partners::any : Partners::all;
+  return join;
+}
+
 /// What is to be read: plain data, nothing opened yet but `tree`.
 struct InputRequest {
   std::vector<std::string> inputs;

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace shale {
 namespace {
 
 using namespace test;
+namespace fs = std::filesystem;
 
 // A file that its content tells, whatever its name.
 void add(const TempDir& dir, const std::string& name, std::size_t rows = 3) {
@@ -111,6 +113,34 @@ TEST_CASE("file set: a file whose name has brackets or braces is that file") {
   const TempDir dir;
   add(dir, "a[1]{x,y}.grid");
   CHECK_FALSE(files_of_set(dir / "a[1]{x,y}.grid"));
+}
+
+TEST_CASE("file set: a list with @ in front names files of any kind, in its order") {
+  const TempDir dir;
+  for (const std::string name : {"a.grid", "b c.grid"}) add(dir, name);
+  write_file(dir / "files.txt", "# two of them\r\n\r\n  b c.grid \r\na.grid\nb c.grid");
+  const std::string word = "@" + dir.path() + "/files.txt";
+  CHECK(names_of(word) == Names{"b c.grid", "a.grid", "b c.grid"});
+  fs::create_directory(dir / "sub");
+  write_file(dir / "files.txt", "a.grid\nsub\n");
+  CHECK(error_of([&] { (void)files_of_set(word); }).message() ==
+        "file 2 of the list, 'sub', is a folder");
+  write_file(dir / "files.txt", "\n# none\n");
+  CHECK(error_of([&] { (void)files_of_set(word); }).message() == "lists no file");
+  CHECK(error_of([&] { (void)files_of_set("@" + dir.path() + "/x"); }).code() == Code::not_found);
+}
+
+TEST_CASE("file set: several paths are one word, whatever their folders are called") {
+  const TempDir dir;
+  fs::create_directory(dir / "sub");
+  for (const std::string name : {"sub/a.grid", "b[1].grid"}) add(dir, name);
+  const Names paths = {dir.path() + "/sub/../b[1].grid", dir.path() + "/sub/a.grid"};
+  CHECK(names_of(word_of_files(paths)) == Names{"b[1].grid", "a.grid"});
+  CHECK(word_of_files({"a{1}.grid"}) == "a{1}.grid");
+  for (const std::string name : {"a,b", "a{b", "a}b"}) {
+    CAPTURE(name);
+    CHECK(error_of([&] { (void)word_of_files({"x", name}); }).code() == Code::usage);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,290 @@
+#include "shale/sources/indexed_join.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include "shale/arrays/array_columns.hpp"
+#include "shale/base/checksum.hpp"
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/datasets/file_fingerprint.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/machine_limits.hpp"
+#include "shale/io/nameless_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/safe_descriptor.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/shards/index_file.hpp"
+#include "shale/sources/joined_source.hpp"
+#include "shale/sources/open_input.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::size_t kMostShards = 65'536;
+constexpr std::uint64_t kBufferBytes = 256 * 1024;
+
+Error not_in_place(const Field& field, const PendingSample& sample, std::string_view why) {
+  return Error(Code::unsupported, "field '{}' of the join {}", printable(field.name), why)
+      .for_sample(sample.key, sample.first_number)
+      .hint("'shale convert' joins these inputs, too: name an output, and read that");
+}
+
+// What opens an open file once more, also after it has lost its name.
+std::string opened_again(int descriptor) {
+  std::string link = fmt::format("/proc/self/fd/{}", descriptor);
+  const std::string path = path_of(descriptor);
+  const std::optional<struct stat> there = facts_behind(path), here = facts_behind(link);
+  const bool is_same =
+      there && here && there->st_dev == here->st_dev && there->st_ino == here->st_ino;
+  return is_same ? std::filesystem::absolute(path).string() : link;
+}
+
+// The index of a join, shard by shard. File 0 of each shard holds the keys; each located field has
+// a file of its own behind it.
+class JoinIndexer {
+ public:
+  JoinIndexer(Source& source, std::string scratch_folder, const Events& events)
+      : source_(source),
+        schema_(source.info().schema),
+        scratch_(std::move(scratch_folder)),
+        events_(events),
+        keys_file_(std::make_shared<const NamelessFile>(scratch_)),
+        keys_(open(*keys_file_)) {
+    kept_.push_back(keys_file_);
+  }
+
+  OpenedDataset index(std::string place, std::string generator) {
+    while (std::optional<PendingSample> sample = source_.next(1)) {
+      events_.stop_if_asked();
+      refuse_what_lies_elsewhere(*sample);
+      if (!layout_) lay_out(*sample);
+      follow_files(*sample);
+      append(*sample);
+    }
+    if (!layout_) throw Error(Code::unsupported, "the join has no samples").at(place);
+    end_shard();
+    const std::uint64_t key_bytes = keys_.finish().bytes;
+    for (ManifestShard& shard : shards_) shard.files[0].bytes = key_bytes;
+    return describe(std::move(place), std::move(generator));
+  }
+
+ private:
+  static OutputFile open(const NamelessFile& file) {
+    return {
+        file.duplicate(), file.link(),
+        OutputFile::Options{.io = IoMode::buffered, .buffer_bytes = kBufferBytes, .buffers = 1}};
+  }
+
+  // An output without a name, which lives as long as the dataset.
+  OutputFile create(ManifestFile& list) {
+    auto file = std::make_shared<const NamelessFile>(scratch_);
+    list.name = file->link();
+    kept_.push_back(file);
+    return open(*file);
+  }
+
+  void refuse_what_lies_elsewhere(const PendingSample& sample) const {
+    if (!sample.damage.empty() || !sample.lacks.empty()) {
+      throw Error(Code::damaged, "{}", sample.damage.empty() ? sample.lacks : sample.damage)
+          .for_sample(sample.key, sample.first_number);
+    }
+    for (const PendingFile& file : sample.files)
+      throw not_in_place(schema_.fields[file.field], sample, "is a file of its own in each sample");
+    for (const KnownValue& known : sample.known)
+      throw not_in_place(schema_.fields[known.field], sample,
+                         "does not lie in its file as an array of this machine");
+  }
+
+  void lay_out(const PendingSample& sample) {
+    const std::size_t count = schema_.fields.size();
+    ShardLayout& layout = layout_.emplace();
+    layout.file_suffixes.assign(1 + count, "");
+    for (std::uint32_t part = 0; part <= count; ++part) layout.part_file.push_back(part);
+    for (std::uint32_t field = 0; field < count; ++field) layout.field_part.push_back(field + 1);
+    layout.has_keys = schema_.has_keys;
+    layout.dialect = Dialect::plain;
+    layout.has_checksums = true;
+    for (std::size_t f = 0; f < count; ++f) {
+      if (is_located(schema_.fields[f].kind) && !sample.proves(f)) layout.has_checksums = false;
+    }
+    const Format* const container = source_.info().container;
+    layout.has_elements = schema_.has_lists() && container && container->split_list == nullptr;
+    columns_.emplace(schema_, layout);
+  }
+
+  // Ends the shard where a field goes on in another file.
+  void follow_files(const PendingSample& sample) {
+    const bool is_as_before = sample.keeps_open == open_ && sample.descriptors == descriptors_;
+    if (index_ && is_as_before) return;
+    std::vector<std::string> files(schema_.fields.size());
+    bool is_other = !index_;
+    for (std::size_t f = 0; f < files.size(); ++f) {
+      const bool is_in_file = is_located(schema_.fields[f].kind) &&
+                              sample.cells[f].place.offset != kMissing &&
+                              sample.descriptors[f] >= 0;
+      if (is_in_file) files[f] = opened_again(sample.descriptors[f]);
+      if (files[f].empty() && index_) files[f] = files_[f];
+      is_other = is_other || (!files_[f].empty() && files_[f] != files[f]);
+    }
+    open_ = sample.keeps_open;
+    descriptors_ = sample.descriptors;
+    if (is_other) {
+      end_shard();
+      kept_.push_back(open_);
+      begin_shard();
+    }
+    files_ = std::move(files);
+  }
+
+  void begin_shard() {
+    if (shards_.size() == kMostShards) {
+      throw Error(Code::limit, "the join changes from file to file more than {} times", kMostShards)
+          .hint("'shale convert' joins these inputs, too: name an output, and read that");
+    }
+    constexpr std::uint64_t kOtherFiles = 256;
+    allow_open_files(4 * shards_.size() + kOtherFiles);
+    shard_ = {};
+    shard_.name = std::to_string(shards_.size());
+    OutputFile index = create(shard_.index);
+    std::optional<OutputFile> elements;
+    if (layout_->has_elements) elements = create(shard_.elements);
+    index_.emplace(std::move(index), *columns_, std::move(elements));
+  }
+
+  void end_shard() {
+    if (!index_) return;
+    shard_.digest.samples = index_->rows();
+    const WrittenIndex written = index_->finish();
+    index_.reset();
+    const auto describe_list = [](ManifestFile& list, const FileSummary& made) {
+      list.bytes = made.bytes;
+      list.hash = made.hash;
+    };
+    describe_list(shard_.index, written.index);
+    if (written.elements) describe_list(shard_.elements, *written.elements);
+    add_file(keys_file_->link());
+    // A field that is a number, or absent from all samples, has no file: any will do.
+    for (const std::string& file : files_) add_file(file.empty() ? keys_file_->link() : file);
+    samples_ += shard_.digest.samples;
+    payload_bytes_ += shard_.payload_bytes;
+    shards_.push_back(std::move(shard_));
+  }
+
+  void add_file(const std::string& path) {
+    auto known = facts_.find(path);
+    if (known == facts_.end()) {
+      const InputFile file(path);
+      const bool holds_keys = path == keys_file_->link();
+      known = facts_
+                  .emplace(path, std::pair(file.size(),
+                                           holds_keys ? FileFingerprint{} : fingerprint_of(file)))
+                  .first;
+    }
+    shard_.files.push_back({path, known->second.first, {}});
+    states_.push_back(known->second.second);
+  }
+
+  void append(PendingSample& sample) {
+    IndexRow row;
+    if (schema_.has_keys) {
+      const Bytes key = as_bytes(sample.key);
+      row.key = {.offset = key_bytes_, .length = key.size(), .crc32c = crc32c(key)};
+      row.key_hash = xxh3_64(key);
+      key_bytes_ += key.size();
+      keys_.append(key);
+    }
+    row.cells = std::move(sample.cells);
+    row.elements = std::move(sample.elements);
+    row.sides = std::move(sample.sides);
+    for (std::size_t f = 0; f < row.cells.size(); ++f) {
+      if (is_located(schema_.fields[f].kind) && row.cells[f].place.offset != kMissing)
+        shard_.payload_bytes += row.cells[f].place.length;
+    }
+    index_->append(std::move(row));
+  }
+
+  OpenedDataset describe(std::string place, std::string generator) {
+    const SourceInfo& info = source_.info();
+    Manifest manifest;
+    manifest.generator = std::move(generator);
+    // Only lists are read as their container lays them out.
+    manifest.format =
+        info.container != nullptr ? info.container->name : all_formats().front()->name;
+    manifest.schema = schema_;
+    manifest.layout = *layout_;
+    manifest.classes = info.classes;
+    manifest.source = info.manifest;
+    manifest.source.samples = samples_;
+    manifest.source.bytes = payload_bytes_;
+    manifest.left_out = info.left_out;
+    manifest.digest.samples = samples_;
+    manifest.payload_bytes = payload_bytes_;
+    manifest.shard_count = shards_.size();
+    OpenedDataset joined;
+    joined.paths.manifest = std::move(place);
+    joined.manifest = manifest;
+    joined.notes = info.notes;
+    joined.file_states = std::move(states_);
+    joined.temporary_index =
+        std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(kept_));
+    joined.shards = ShardList(std::move(manifest), std::move(shards_));
+    return joined;
+  }
+
+  Source& source_;
+  const Schema schema_;
+  const std::string scratch_;
+  const Events& events_;
+  std::vector<std::shared_ptr<const void>> kept_;
+  std::shared_ptr<const NamelessFile> keys_file_;
+  OutputFile keys_;
+  std::uint64_t key_bytes_ = 0, samples_ = 0, payload_bytes_ = 0;
+  std::optional<ShardLayout> layout_;
+  std::optional<IndexColumns> columns_;
+  std::optional<IndexWriter> index_;  // of the shard that has begun
+  ManifestShard shard_;
+  std::vector<std::string> files_;    // of its fields; empty: not known yet
+  std::shared_ptr<const void> open_;  // of the last sample
+  std::vector<int> descriptors_;
+  std::map<std::string, std::pair<std::uint64_t, FileFingerprint>> facts_;  // by path
+  std::vector<ManifestShard> shards_;
+  std::vector<FileFingerprint> states_;
+};
+
+}  // namespace
+
+bool are_inputs_with_names(const std::vector<std::string>& words) {
+  return words.size() > 1 && std::ranges::all_of(words, [](const std::string& word) {
+           return path_in_word(word).size() != word.size();
+         });
+}
+
+std::string text_of_inputs(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+OpenedDataset open_joined_inputs(InputRequest request, const Events& events) {
+  const std::string scratch = temporary_folder();
+  std::string place = text_of_inputs(request.inputs);
+  std::unique_ptr<Source> source = open_input(request, scratch, events);
+  // Arrays alone are one table, whose rows come in runs.
+  if (source->info().row_bytes) {
+    std::vector<std::string> names;
+    for (const Field& field : source->info().schema.fields) names.push_back(field.name);
+    std::vector<JoinedPart> parts;
+    parts.push_back({.name = {}, .path = place, .source = std::move(source), .named = names});
+    source = make_joined_source(std::move(parts), {}, events);
+  }
+  return JoinIndexer(*source, scratch, events).index(std::move(place), request.generator);
+}
+
+}  // namespace shale

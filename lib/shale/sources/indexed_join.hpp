@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "shale/base/events.hpp"
+#include "shale/datasets/opened_dataset.hpp"
+#include "shale/sources/input_request.hpp"
+
+namespace shale {
+
+/// True for inputs with names, of which there are two or more: "x=a.h5", "y=b.h5".
+[[nodiscard]] bool are_inputs_with_names(const std::vector<std::string>& words);
+
+/// How messages name them: "x=a.h5 y=b.h5".
+[[nodiscard]] std::string text_of_inputs(const std::vector<std::string>& words);
+
+/// Inputs with names as one dataset that is read at random, without converting them: their samples
+/// are joined as a conversion joins them, once, for an index in files without names, which says
+/// where each value lies. A shard ends where a field goes on in another file. Memory: as the source
+/// of the join. Errors: same as open_input; Code::unsupported, by field, for values that do not lie
+/// in the files as they are (compressed, big-endian, in Fortran order), and for folders, whose
+/// samples are files; Code::limit for more than 65,536 shards.
+[[nodiscard]] OpenedDataset open_joined_inputs(InputRequest request, const Events& events);
+
+}  // namespace shale
