@@ -439,7 +439,7 @@ void bind_reader(nb::module_& module) {
                     const std::optional<std::string>&, const std::string&,
                     const std::optional<std::string>&, const std::optional<std::string>&>(),
            "words"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none(),
-           "database"_a.none(), "opened_before"_a, "on"_a.none(), "partners"_a.none())
+           "database"_a.none(), "opened_before"_a, "on"_a = nb::none(), "partners"_a = nb::none())
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("sharing", &Reader::sharing)
       .def("read", &Reader::read, "rows"_a, "into"_a = nb::none())

@@ -25,8 +25,8 @@ class Reader:
         parse: Optional[str],
         database: Optional[str],
         opened_before: str,
-        on: Optional[str],
-        partners: Optional[str],
+        on: Optional[str] = None,
+        partners: Optional[str] = None,
     ) -> None: ...
     def select(self, names: Sequence[str], decodings: Sequence[str]) -> None: ...
     def sharing(self) -> Reader: ...

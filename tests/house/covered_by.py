@@ -2,6 +2,7 @@
 
 COVERED_BY = {
     "sources/indexed_join": ("tests/interop/test_joins.py", "test_inputs_that_are_joined_are_read_in_place"),
+    "sources/table_source": ("tests/interop/test_joins.py", "test_rows_of_a_table_are_joined_by_key"),
     "sources/joined_source": ("tests/interop/test_joins.py", "test_two_hdf5_files_row_by_row"),
     "sources/joined_words": ("tests/interop/test_joins.py", "test_parts_and_a_set_of_arrays"),
     "sources/key_join": ("tests/interop/test_joins.py", "test_by_key"),

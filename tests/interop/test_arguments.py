@@ -75,7 +75,7 @@ def test_one_field_may_be_named_alone(dataset):
 
 
 def test_the_reader_below_checks_what_it_is_given(dataset):
-    reader = _shale.Reader(bytes(dataset), b"", "keep", False, None, None, "")
+    reader = _shale.Reader([bytes(dataset)], b"", "keep", False, None, None, "")
     for names, decodings, error in [
         (["image", "label"], [""], errors.UsageError),
         (["image"], ["", ""], errors.UsageError),

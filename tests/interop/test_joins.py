@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import h5py
 import lmdb
@@ -263,3 +264,66 @@ def test_an_input_that_is_written_to_is_noticed(tmp_path):
     with pytest.raises(shale.MismatchError, match="y.npy"):
         _ = joined[0]
     assert shale.Dataset(inputs)[0]["y"][0, 0, 0] == IMAGES[-1][0, 0, 0]
+
+
+# --- tables
+
+
+@pytest.fixture(name="boxes")
+def boxes_fixture(photos, tmp_path):
+    """A row for each photo but the last, in another order, and one for a photo that is not there."""
+    keys = sorted(str(path.relative_to(photos)) for path in photos.rglob("*.JPEG"))
+    rows = [f'{key},"{n}, {n}",{n},{"" if n == 3 else n / 4},{n:03}' for n, key in enumerate(keys[:-1])]
+    (tmp_path / "boxes.csv").write_text("\n".join(["file_name,box, size ,score,code", *reversed(rows), "none.jpg,x,1,1,1", ""]))
+    return keys, [f"image={photos}", f"table={tmp_path / 'boxes.csv'}"]
+
+
+def test_rows_of_a_table_are_joined_by_key(boxes, tmp_path):
+    keys, words = boxes
+    told = run_shale("convert", *words, tmp_path / "out", "--to", "record", "--on", "key", code=4).stderr
+    assert b"image: 1 sample has no partner" in told and b"table: 1 sample has no partner" in told
+    run_shale("convert", *words, tmp_path / "any", "--to", "lmdb", "--on", "key", "--partners", "any", code=4)
+    run_shale("verify", tmp_path / "any", *against(words), "--on", "key", "--partners", "any")
+    with shale.Dataset(tmp_path / "out") as dataset:
+        types = {"image": "bytes", "label": "integer", "box": "text", "size": "integer", "score": "real?", "code": "text"}
+        assert dataset.types == types and [one["key"] for one in dataset] == keys[:-1]
+        assert [(one["box"], one["size"], one["score"], one["code"]) for one in dataset] == [
+            (f"{n}, {n}", n, None if n == 3 else n / 4, f"{n:03}") for n in range(len(keys) - 1)
+        ]
+    with shale.Dataset(tmp_path / "any") as dataset:
+        assert dataset[len(keys) - 1]["box"] is None and len(dataset) == len(keys)
+    run_shale("convert", *words, tmp_path / "shuffled", "--to", "record", "--on", "key", "--partners", "all", "--shuffle")
+    with shale.Dataset(tmp_path / "shuffled") as dataset:
+        assert sorted(one["key"] for one in dataset) == keys[:-1]
+        assert all(keys[one["size"]] == one["key"] for one in dataset)
+
+
+def test_a_table_is_joined_by_row_and_read_in_place(tmp_path):
+    np.save(tmp_path / "x.npy", IMAGES)
+    (tmp_path / "y.tsv").write_text("caption\tvalue\n" + "".join(f"caption {row}\t{row - 5}\n" for row in range(ROWS)))
+    words = [f"x={tmp_path / 'x.npy'}", f"y={tmp_path / 'y.tsv'}"]
+    is_joined_alike(words, tmp_path / "out")
+    assert shale.Dataset(inputs_of(words))[7]["caption"] == "caption 7" and shale.Dataset(inputs_of(words))[0]["value"] == -5
+    (tmp_path / "y.tsv").write_text("label\n" + "".join(f"{row % 3}\n" for row in range(ROWS)))
+    run_shale("convert", *words, tmp_path / "one", "--to", "npy")
+    assert shale.Dataset(tmp_path / "one").types == {"x": "uint8 (8, 8, 3)", "y": "integer"}
+
+
+@pytest.mark.parametrize(
+    "content, text",
+    [
+        ("a,b\n1,2\n3\n", "row 3 has 1 field, expected 2 as in row 1"),
+        ("a,a\n1,2\n", "row 1 has two columns 'a'"),
+        ("a,\n1,2\n", "row 1 has a column without name"),
+        ("a,b\n", "has no rows below its header"),
+        ("a\n1\n2\n", "has 2 samples"),
+        ("key,a\n" + "k,1\n" * ROWS, "two samples|twice|same key|several"),
+    ],
+)
+def test_a_table_that_is_wrong_is_named_with_its_row(content, text, tmp_path):
+    np.save(tmp_path / "x.npy", IMAGES)
+    write_lmdb(tmp_path / "k.lmdb", {b"k": b"\xff", b"l": b"\xff"})
+    (tmp_path / "y.csv").write_text(content)
+    words = [f"x={tmp_path / 'x.npy'}"] if "key" not in content else ["--on", "key", f"x={tmp_path / 'k.lmdb'}"]
+    told = run_shale("convert", *words, f"y={tmp_path / 'y.csv'}", tmp_path / "out", "--to", "record", code=1).stderr.decode()
+    assert "y.csv" in told and re.search(text, told), told

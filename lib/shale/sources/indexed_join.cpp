@@ -48,8 +48,8 @@ std::string opened_again(int descriptor) {
   return is_same ? std::filesystem::absolute(path).string() : link;
 }
 
-// The index of a join, shard by shard. File 0 of each shard holds the keys; each located field has
-// a file of its own behind it.
+// The index of a join, shard by shard. File 0 of each shard holds the keys, and the texts of
+// tables; each located field has a file of its own behind it.
 class JoinIndexer {
  public:
   JoinIndexer(Source& source, std::string scratch_folder, const Events& events)
@@ -73,7 +73,11 @@ class JoinIndexer {
     if (!layout_) throw Error(Code::unsupported, "the join has no samples").at(place);
     end_shard();
     const std::uint64_t key_bytes = keys_.finish().bytes;
-    for (ManifestShard& shard : shards_) shard.files[0].bytes = key_bytes;
+    for (ManifestShard& shard : shards_) {
+      for (ManifestFile& file : shard.files) {
+        if (file.name == keys_file_->link()) file.bytes = key_bytes;
+      }
+    }
     return describe(std::move(place), std::move(generator));
   }
 
@@ -99,9 +103,11 @@ class JoinIndexer {
     }
     for (const PendingFile& file : sample.files)
       throw not_in_place(schema_.fields[file.field], sample, "is a file of its own in each sample");
-    for (const KnownValue& known : sample.known)
+    for (const KnownValue& known : sample.known) {
+      if (schema_.fields[known.field].kind == Kind::text) continue;  // of a table
       throw not_in_place(schema_.fields[known.field], sample,
                          "does not lie in its file as an array of this machine");
+    }
   }
 
   void lay_out(const PendingSample& sample) {
@@ -114,7 +120,10 @@ class JoinIndexer {
     layout.dialect = Dialect::plain;
     layout.has_checksums = true;
     for (std::size_t f = 0; f < count; ++f) {
-      if (is_located(schema_.fields[f].kind) && !sample.proves(f)) layout.has_checksums = false;
+      const bool is_kept =
+          std::ranges::find(sample.known, f, &KnownValue::field) != sample.known.end();
+      if (is_located(schema_.fields[f].kind) && !is_kept && !sample.proves(f))
+        layout.has_checksums = false;
     }
     const Format* const container = source_.info().container;
     layout.has_elements = schema_.has_lists() && container && container->split_list == nullptr;
@@ -193,15 +202,23 @@ class JoinIndexer {
     states_.push_back(known->second.second);
   }
 
+  // Where a key, or a string that lies nowhere else, is written to.
+  FieldPlace keep(const std::string& text) {
+    const Bytes bytes = as_bytes(text);
+    const FieldPlace place{.offset = key_bytes_, .length = bytes.size(), .crc32c = crc32c(bytes)};
+    key_bytes_ += bytes.size();
+    keys_.append(bytes);
+    return place;
+  }
+
   void append(PendingSample& sample) {
     IndexRow row;
     if (schema_.has_keys) {
-      const Bytes key = as_bytes(sample.key);
-      row.key = {.offset = key_bytes_, .length = key.size(), .crc32c = crc32c(key)};
-      row.key_hash = xxh3_64(key);
-      key_bytes_ += key.size();
-      keys_.append(key);
+      row.key = keep(sample.key);
+      row.key_hash = xxh3_64(as_bytes(sample.key));
     }
+    for (const KnownValue& known : sample.known)
+      sample.cells[known.field].place = keep(known.bytes);
     row.cells = std::move(sample.cells);
     row.elements = std::move(sample.elements);
     row.sides = std::move(sample.sides);

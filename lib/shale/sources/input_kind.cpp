@@ -29,6 +29,7 @@
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
+#include "shale/sources/table_source.hpp"
 
 namespace shale {
 namespace {
@@ -349,7 +350,10 @@ OpenedInput open_joined(SoughtInput& input, const std::vector<JoinedGroup>& grou
   }
   std::vector<JoinedPart> parts;
   for (const JoinedGroup& group : groups) {
-    OpenedInput opened = input.open_one(input_of_group(request, group));
+    OpenedInput opened = group.what == JoinedGroup::What::table
+                             ? orderable(make_table_source(
+                                   group.path, list_memory(request.memory_bytes), input.events))
+                             : input.open_one(input_of_group(request, group));
     parts.push_back({.name = group.name,
                      .path = group.path,
                      .source = std::move(opened.source),

@@ -17,6 +17,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/table_source.hpp"
 
 namespace shale {
 namespace {
@@ -49,6 +50,10 @@ NamedInput look_at_word(const std::string& word) {
     return input;
   }
   const bool is_there = facts_behind(input.path).has_value();
+  if (is_there && is_table_name(input.path)) {
+    input.what = What::table;
+    return input;
+  }
   const Place place = is_there ? look_at(input.path) : Place::absent;
   if (place == Place::dataset || (is_there && file_of_path(input.path))) {
     input.what = What::other;
@@ -105,7 +110,8 @@ std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& word
   std::vector<JoinedGroup> groups;
   for (NamedInput& input : inputs) {
     const auto same = std::ranges::find(groups, *input.what, &JoinedGroup::what);
-    const bool is_new = same == groups.end() || *input.what == What::other;
+    const bool is_new =
+        same == groups.end() || *input.what == What::other || *input.what == What::table;
     JoinedGroup& group = is_new ? groups.emplace_back(JoinedGroup{.what = *input.what,
                                                                   .name = input.name,
                                                                   .path = input.path,

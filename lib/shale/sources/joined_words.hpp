@@ -8,8 +8,9 @@
 namespace shale {
 
 /// Inputs with names that are opened as one: arrays, folders of files, or one of anything else.
+/// A table (table_source.hpp) is none of the inputs that stand alone.
 struct JoinedGroup {
-  enum class What { arrays, folders, other };
+  enum class What { arrays, folders, table, other };
   What what = What::other;
   std::string name, path;  ///< of the first
   std::vector<std::string> words;
