@@ -25,6 +25,7 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
+#include "tools/listed_arrays.hpp"
 
 namespace shale::tools {
 namespace {
@@ -122,6 +123,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
                                              parsing_of(manifest.layout), true)));
   }
   for (const std::string& note : info.notes) add("note", note);
+  if (info.contents) text += listed_arrays_text(info);
   if (info.bad_file_count > 0) {
     add("damage",
         fmt::format("{} missing, or of another size than the manifest says: {}{}",
@@ -196,6 +198,7 @@ int info_of_splits(const DatasetRequest& request, const std::vector<std::string>
     one.path = join_path(request.path, name);
     try {
       const DatasetInfo info = inspect(one, console.events());
+      if (info.obstacle) throw Error(*info.obstacle);
       json["splits"][name] = info_facts(info);
       if (!info.is_complete) throw unfinished(one.path);
       if (!console.is_json()) console.print(info_text(info, one));
@@ -223,8 +226,15 @@ int run_info(const CommandLine& line, Console& console) {
   if (const std::vector<std::string> splits = splits_in(request.path); !splits.empty())
     return info_of_splits(request, splits, console);
   const DatasetInfo info = inspect(request, console.events());
-  if (info.is_complete || console.is_json())
-    console.report(info_facts(info), info.is_complete ? info_text(info, request) : "");
+  if (info.obstacle) {
+    console.report(arrays_facts(info), arrays_text(info, request.path));
+    return kDone;
+  }
+  if (info.is_complete || console.is_json()) {
+    Json facts = info_facts(info);
+    if (info.contents) add_array_facts(facts, info);
+    console.report(facts, info.is_complete ? info_text(info, request) : "");
+  }
   if (info.bad_file_count > 0) {
     console.hint(
         fmt::format("'shale verify {}' lists all that is damaged, and 'shale repair' replaces it",

@@ -155,6 +155,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   if (line.has("rename")) request.fields.renamed = parse_renames(line.text("rename"));
   if (line.has("cast")) request.fields.casts = parse_casts(line.text("cast"));
   request.fields.is_lossy = line.flag("lossy");
+  if (line.has("axis")) request.axes = parse_axes(line.text("axis"));
   request.labels.path = line.text_or_none("labels");
   read_label_columns(line, request.labels.path, request.labels.label_column,
                      request.labels.key_column);

@@ -10,6 +10,7 @@
 #include "shale/format/layout.hpp"
 
 #include "formats/hdf5/foreign/hdf5_foreign.hpp"
+#include "formats/hdf5/foreign/hdf5_listing.hpp"
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_directory.hpp"
@@ -179,6 +180,7 @@ const Format hdf5_format = {
     .survey = survey_hdf5_file,
     .list_files = list_hdf5_files,
     .unpack = unpack_hdf5_file,
+    .list_contents = list_hdf5_contents,
     .scan = scan_hdf5_shard,
     .split_scan = split_hdf5_scan,
     .scan_by_library = scan_hdf5_by_library,

@@ -33,6 +33,7 @@ struct ConvertOptions {
   std::string rename = {};               ///< "image:images,label:labels"
   std::string cast = {};                 ///< "x:float32,y:uint16"
   bool lossy = false;                    ///< of `cast`: numbers that do not fit are accepted
+  std::string axis = {};                 ///< "images=-1": where the samples of arrays lie
   /// Of several inputs with names: "row" or "key"; and of a join by key, "all" or "any".
   std::string on = {}, partners = {};
   std::string labels = {};                         ///< the file with the labels of a flat folder

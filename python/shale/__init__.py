@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, List
 
 from shale._results import (
+    ArrayInfo,
     ConvertResult,
     DatasetInfo,
     FieldInfo,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from shale import torch as torch
 
 __all__ = [
+    "ArrayInfo",
     "ContentError",
     "ConvertResult",
     "DamagedError",

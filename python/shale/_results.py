@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional, Tuple, Type, TypeVar
+from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar
 
 from shale.errors import DamagedError
 
@@ -105,6 +105,19 @@ class VerifyResult:
 
 
 @dataclass(frozen=True)
+class ArrayInfo:
+    """An array in a file of another tool: a dataset of HDF5, a member of an ``.npz`` archive, a tensor."""
+
+    path: str
+    type: str  #: its dtype, or in words what it holds
+    shape: Tuple[int, ...]
+    stored_bytes: int
+    compression: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)  #: with short values
+    obstacle: Optional[str] = None  #: why no field can hold it
+
+
+@dataclass(frozen=True)
 class DatasetInfo:
     """What a dataset is, from its manifest: the members of ``shale info --json`` (docs/json.md)."""
 
@@ -131,6 +144,9 @@ class DatasetInfo:
     indexed: bool = True  #: False: a file of another tool, surveyed for this call alone
     layout: Optional[str] = None  #: of a file of a known program: ``"coclr"``, ``"caffe"``, ``"vlen"`` ... (docs/foreign.md)
     notes: Tuple[str, ...] = ()
+    arrays: Tuple[ArrayInfo, ...] = ()  #: of a file of named arrays (HDF5, ``.npz``, ``.pt``, ``.safetensors``): all of them
+    commands: Tuple[str, ...] = ()  #: that convert such a file, one per table
+    obstacle: Optional[str] = None  #: why such a file is not read in place; then there is little else
     splits: Mapping[str, DatasetInfo] = field(default_factory=dict)  #: of a dataset per split: each of them, by name, and nothing else
 
 
@@ -319,10 +335,21 @@ def verify_result(facts: dict) -> VerifyResult:
     )
 
 
+def array_info(facts: dict) -> ArrayInfo:
+    known = {name: value for name, value in facts.items() if name in ArrayInfo.__dataclass_fields__}
+    known.update(path=unescaped(facts["path"]), shape=tuple(facts["shape"]))
+    return ArrayInfo(**known)
+
+
 def dataset_info(facts: dict) -> DatasetInfo:
+    arrays: Dict[str, Any] = {"arrays": tuple(map(array_info, facts.get("arrays", ()))), "commands": tuple(facts.get("commands", ()))}
+    if "obstacle" in facts:
+        samples = facts.get("samples", 0)
+        return DatasetInfo(complete=facts["complete"], format=facts["format"], samples=samples, obstacle=facts["obstacle"], **arrays)
     if "splits" in facts or "samples" not in facts:
         return DatasetInfo(complete=facts["complete"], splits={name: dataset_info(each) for name, each in facts.get("splits", {}).items()})
     known = {name: value for name, value in facts.items() if name in DatasetInfo.__dataclass_fields__}
+    known.update(arrays)
     known.update(fields=fields_of(facts), class_names=tuple(map(unescaped, facts["class_names"])), notes=tuple(facts.get("notes", ())))
     known.update(bad_files=tuple(map(unescaped, facts.get("bad_files", ()))))
     return DatasetInfo(**known)

@@ -108,6 +108,14 @@ def _cast(value: Any, name: str) -> str:
     return ",".join(_escaped(text(field, f"a field in {name}"), ",:") + ":" + _escaped(named(dtype), ",:") for field, dtype in value.items())
 
 
+def _axes(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping) or not value:
+        raise UsageError(f"{name} is {value!r}, expected a mapping of names to axes")
+    return ",".join(f"{text(array, f'a name in {name}')}={operator.index(axis)}" for array, axis in value.items())
+
+
 def _pairs(value: Any, name: str) -> List[bytes]:
     if not isinstance(value, Mapping):
         raise UsageError(f"{name} is {value!r}, expected a mapping of sources to outputs")
@@ -125,6 +133,7 @@ _VALUES: Dict[str, Callable[[Any, str], Any]] = {
     "A,B": _fields,
     "OLD:NEW,...": _renamed,
     "FIELD:DTYPE,...": _cast,
+    "NAME=AXIS,...": _axes,
     "I/N|slurm|slurm/N|mpi": part_text,
     "N|all": _sample_count,
     "NAME=SHARE,...|FILE": split_words,

@@ -43,6 +43,7 @@ def convert(
     rename: Union[None, str, Mapping[str, str]] = None,
     cast: Union[None, str, Mapping[str, Any]] = None,
     lossy: bool = False,
+    axis: Union[None, str, Mapping[str, int]] = None,
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
     key_column: Optional[str] = None,
@@ -110,6 +111,7 @@ def convert(
         rename: new names of fields: ``{"image": "images", "label": "labels"}``. Options of image work take the new names.
         cast: other types for the numbers of fields: ``{"x": "float32", "y": np.uint16}``. Numbers that do not fit are refused.
         lossy: with ``cast``, numbers that do not fit become the nearest that do.
+        axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         labels: of a flat folder: a CSV, TSV or JSON lines file of path,label, with class names or integers; or a known list of ILSVRC:
             Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``.
         label_column, key_column: the columns of ``labels`` that have the label and name the file.

@@ -1,6 +1,7 @@
 """HDF5 files as h5py, PyTables and MATLAB leave them: their filters and types, trees of groups, a group per sample, a group per episode."""
 
 import json
+import subprocess
 
 import h5py
 import numpy as np
@@ -224,3 +225,241 @@ def test_names_that_are_exchanged_are_those_of_the_input_again(others, shale, tm
     (out / "shard-000000.a.npy").unlink()
     shale("repair", out, "--from", tmp_path / "in.h5")
     assert (out / "shard-000000.a.npy").read_bytes() == written
+
+
+# ---- what is in a file, and the commands that convert it
+
+
+def described(*words, cwd):
+    return json.loads(run_shale("info", *words, "--json", cwd=cwd).stdout)
+
+
+def run_commands(path):
+    """Runs each command that `info` prints of a file, as a shell would; returns the datasets by their folder."""
+    made = {}
+    for command in described(path.name, cwd=path.parent)["commands"]:
+        words = subprocess.run(["bash", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True).stdout.splitlines()
+        assert words[:2] == ["shale", "convert"], command
+        run_shale(*words[1:], cwd=path.parent)
+        made[words[3]] = json.loads((path.parent / words[3] / "dataset.json").read_text())
+    return made
+
+
+def fields_of(manifest):
+    return {field["name"] for field in manifest["schema"]}
+
+
+def test_info_lists_all_that_is_in_a_file(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.attrs["version"] = 3
+        x = file.create_dataset("x", data=np.zeros((6, 4), "f4"), compression="gzip", shuffle=True, chunks=(3, 4))
+        x.attrs["unit"] = "m"
+        x.attrs["scale"] = np.array([0.5, 2.0])
+        x.attrs["matrix"] = np.zeros((5, 5))
+        file["deep/er/y"] = np.arange(3, dtype="i2")
+        file["names"] = np.array(["a", "b"], dtype=object)
+        file.create_dataset("refs", (2,), dtype=h5py.ref_dtype)
+        file["deep/link"] = h5py.SoftLink("/x")
+        file.create_group("empty")
+
+    facts = described("in.h5", cwd=tmp_path)
+    text = run_shale("info", "in.h5", cwd=tmp_path).stdout.decode()
+
+    assert facts["kind"] == "arrays" and facts["format"] == "hdf5" and "samples" not in facts
+    assert "has 6" in facts["obstacle"] and facts["attributes"] == {"version": "3"}
+    assert facts["others"] == ["soft link 'deep/link'", "group 'empty'"]
+    arrays = {array.pop("path"): array for array in facts["arrays"]}
+    assert list(arrays) == ["deep/er/y", "names", "refs", "x"]
+    assert arrays["deep/er/y"] == {"type": "int16", "shape": [3], "stored_bytes": 6}
+    assert arrays["names"]["type"] == "text" and "a reference" in arrays["refs"]["obstacle"]
+    assert arrays["x"]["compression"] == "shuffle, deflate" and arrays["x"]["shape"] == [6, 4]
+    assert arrays["x"]["attributes"] == {"matrix": "float64 (5, 5)", "scale": "0.5, 2", "unit": "'m'"}
+    for word in ("deep/er/y", "int16 (3,)", "unit = 'm'", "soft link 'deep/link'", "shale convert in.h5 out --to"):
+        assert word in text, word
+
+
+def test_every_command_that_info_prints_converts_its_table(tmp_path):
+    with h5py.File(tmp_path / "a b,c.h5", "w") as file:
+        for split, rows in (("train", 12), ("test", 5)):
+            file.create_dataset(f"{split}/im,age", data=np.arange(rows * 6, dtype="u1").reshape(rows, 2, 3), compression="gzip")
+            file[f"{split}/label"] = np.arange(rows)
+        file["test/names"] = np.array(["x"] * 5, dtype=object)
+
+    made = run_commands(tmp_path / "a b,c.h5")
+
+    assert {name: (one["samples"], fields_of(one)) for name, one in made.items()} == {
+        "out-test": (5, {"test_im,age", "test_label", "test_names"}),
+        "out-train": (12, {"train_im,age", "train_label"}),
+    }
+    assert np.array_equal(np.load(tmp_path / "out-train/shard-000000.train_label.npy"), np.arange(12))
+
+
+def test_what_matlab_wrote_is_turned_by_the_command_that_info_prints(tmp_path):
+    images, depths = np.arange(6 * 24, dtype="u1").reshape(6, 2, 3, 4), np.random.default_rng(1).random((6, 4, 3))
+    acceleration = np.arange(24, dtype="f8").reshape(4, 6)
+    with h5py.File(tmp_path / "in.mat", "w", userblock_size=512) as file:
+        file["images"], file["depths"], file["acceleration"] = images, depths, acceleration
+        file.create_dataset("#refs#/a", data=[[1]])
+
+    assert list(run_commands(tmp_path / "in.mat")) == ["out"]
+
+    found = arrays_in(tmp_path / "out")
+    assert np.array_equal(found["images"], images) and np.array_equal(found["depths"], depths)
+    assert np.array_equal(found["acceleration"], acceleration.T)
+
+
+def test_a_group_per_sample_is_counted(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for i in range(9):
+            file[f"data/s{i}/x"], file[f"data/s{i}/label"] = np.zeros((i + 2, 3)), i
+
+    facts = described("in.h5", cwd=tmp_path)
+
+    assert facts["samples"] == 9 and facts["obstacle"].startswith("has a group per sample")
+    assert [one["samples"] for one in run_commands(tmp_path / "in.h5").values()] == [9]
+
+
+def test_episodes_are_offered_as_they_are_and_by_steps(tmp_path):
+    episodes_file(tmp_path / "in.h5")
+    with h5py.File(tmp_path / "in.h5", "r+") as file:
+        for group in file.values():
+            del group["task"]
+
+    made = run_commands(tmp_path / "in.h5")
+
+    assert {name: one["samples"] for name, one in made.items()} == {"out": 2, "out-steps": 8}
+
+
+def test_a_dataset_per_sample_is_offered(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for i in range(5):
+            file[f"s{i}"] = np.zeros((i + 1, 2), "f4")
+
+    assert [one["samples"] for one in run_commands(tmp_path / "in.h5").values()] == [5]
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_info_lists_the_members_of_an_npz_archive(save, tmp_path):
+    arrays = {f"{split}_{name}": np.zeros((rows, 3)) for split, rows in (("train", 9), ("val", 4)) for name in "xy"}
+    save(tmp_path / "in.npz", version=np.int64(1), **arrays)
+
+    facts = described("in.npz", cwd=tmp_path)
+    made = run_commands(tmp_path / "in.npz")
+
+    assert [one["path"] for one in facts["arrays"]] == [*arrays, "version"] and facts["arrays"][0]["shape"] == [9, 3]
+    assert ("compression" in facts["arrays"][0]) == (save is np.savez_compressed)
+    assert {name: (one["samples"], fields_of(one)) for name, one in made.items()} == {
+        "out-train": (9, {"train_x", "train_y"}),
+        "out-val": (4, {"val_x", "val_y"}),
+    }
+
+
+def test_a_file_of_many_objects_is_listed_in_part(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file["x"] = np.arange(4)
+        for i in range(1500):
+            file.create_dataset(f"many/d{i}", data=i)
+
+    facts = described("in.h5", cwd=tmp_path)
+
+    assert facts["samples"] == 4 and facts["others"] == ["group 'many'"] and [one["path"] for one in facts["arrays"]] == ["x"]
+
+
+# ---- tables in groups
+
+
+def test_datasets_in_groups_are_fields_of_the_table_at_the_root(shale, tmp_path):
+    columns = {"x": np.arange(40, dtype="f4").reshape(10, 4), "infos/qpos": np.random.default_rng(2).random((10, 3)), "infos/deep/t": np.arange(10)}
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for name, values in columns.items():
+            file[name] = values
+        file["metadata/algorithm"] = "SAC"
+        file["metadata/weight"] = np.zeros((4, 8))
+
+    told = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "npy")
+    shale("index", tmp_path / "in.h5", "--crc")
+    shale("verify", tmp_path / "in.h5")
+
+    expected = {name.replace("/", "_"): values for name, values in columns.items()}
+    found = arrays_in(tmp_path / "out")
+    assert found.keys() == expected.keys() and all(np.array_equal(found[name], expected[name]) for name in expected)
+    assert b"group 'metadata': it says something of the file" in told.stderr
+    shale("verify", tmp_path / "out", "--against", tmp_path / "in.h5")
+
+
+def test_what_has_other_rows_is_left_out_by_name(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file["x"], file["infos/y"], file["infos/z"], file["masks/m"] = np.arange(6), np.arange(6), np.arange(5), np.arange(2)
+
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "npy", code=4)
+
+    left_out = {one["name"]: one["reason"] for one in json.loads((tmp_path / "out/dataset.json").read_text())["left_out"]}
+    assert arrays_in(tmp_path / "out").keys() == {"x", "infos_y"}
+    assert left_out == {"infos/z": "other_rows", "masks": "other_rows"}
+
+
+@pytest.mark.parametrize("stored", STORED, ids=["plain", "gzip", "lzf"])
+def test_fields_are_chosen_by_path_before_lengths_are_compared(stored, shale, tmp_path):
+    x, y = np.arange(30, dtype="i4").reshape(10, 3), np.arange(10, dtype="f4")
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_dataset("train/x", data=x, **stored)
+        file.create_dataset("train/y", data=y, **stored)
+        file["test/x"] = x[:4]
+    words = [tmp_path / "in.h5", tmp_path / "out", "--to", "npy"]
+
+    refused = run_shale("convert", *words, code=1).stderr
+    shale("convert", *words, "--fields", "train/y,train/x")
+
+    assert b"dataset 'test/x' has 4 samples, but dataset 'train/x' has 10" in refused and b"'shale info' prints the commands" in refused
+    found = arrays_in(tmp_path / "out")
+    assert np.array_equal(found["train_x"], x) and np.array_equal(found["train_y"], y)
+    shale("verify", tmp_path / "out", "--against", tmp_path / "in.h5")
+
+
+def test_splits_of_equal_lengths_are_not_one_table(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file["train/x"], file["test/x"] = np.arange(6), np.arange(6)
+
+    refused = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "npy", code=1).stderr
+
+    assert b"are of different splits" in refused
+    assert {name: one["samples"] for name, one in run_commands(tmp_path / "in.h5").items()} == {"out-test": 6, "out-train": 6}
+
+
+def test_groups_that_may_be_samples_are_not_guessed(shale, tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file["left/x"], file["right/x"] = np.zeros((6, 3)), np.ones((6, 3))
+    words = [tmp_path / "in.h5", "--to", "npy"]
+
+    assert b"groups 'left' and 'right' hold the same datasets" in run_shale("convert", words[0], tmp_path / "no", *words[1:], code=1).stderr
+    shale("convert", words[0], tmp_path / "columns", *words[1:], "--fields", "left/x,right/x")
+    shale("convert", words[0], tmp_path / "samples", "--to", "hdf5", "--parse", "samples")
+
+    assert arrays_in(tmp_path / "columns").keys() == {"left_x", "right_x"}
+    assert list(rows_of(tmp_path / "samples")) == ["left", "right"]
+
+
+# ---- compound types
+
+
+POINTS = np.zeros(7, dtype=[("time", ">f8"), ("pixel", "<i4"), ("name", "S5"), ("valid", "?"), ("box", "<f4", (2,))])
+POINTS["time"], POINTS["pixel"], POINTS["name"], POINTS["valid"] = np.arange(7) / 4, np.arange(7) - 3, [f"n{i}" for i in range(7)], np.arange(7) % 2
+
+
+@pytest.mark.parametrize("stored", STORED[:2] + [{"chunks": (3,), "maxshape": (None,)}], ids=["plain", "gzip", "chunked"])
+def test_members_of_a_compound_type_are_fields(stored, shale, tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_dataset("events", data=POINTS, **stored)
+        file["events-2"] = np.arange(7, dtype="f4")
+
+    told = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "npy", code=4)
+    shale("convert", tmp_path / "in.h5", tmp_path / "two", "--to", "npy", "--fields", "events.time,events_pixel")
+
+    assert b"dataset 'events.box' is left out: it holds an array type" in told.stderr
+    found = arrays_in(tmp_path / "out")
+    assert found.keys() == {"events_time", "events_pixel", "events_name", "events_valid", "events-2"}
+    assert all(np.array_equal(found[f"events_{name}"], POINTS[name]) for name in ("time", "pixel", "name", "valid"))
+    assert arrays_in(tmp_path / "two").keys() == {"events_time", "events_pixel"}
+    assert np.array_equal(arrays_in(tmp_path / "two")["events_time"], POINTS["time"])
+    listed = {one["path"]: one for one in described("in.h5", cwd=tmp_path)["arrays"]}
+    assert listed["events.time"]["type"] == ">f8" and "obstacle" in listed["events.box"]

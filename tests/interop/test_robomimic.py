@@ -116,8 +116,8 @@ def test_compressed_demos_are_converted(options, tmp_path):
     convert(plain, tmp_path / "same", to="npy")
     assert shale.info(tmp_path / "out").content_digest == shale.info(tmp_path / "same").content_digest
     if "compression" in options or "shuffle" in options:  # whole rows in chunks are located
-        told = run_shale("info", path, code=1).stderr
-        assert b"dataset 'data/demo_0/actions'" in told and b"'shale convert' reads it" in told
+        told = run_shale("info", path).stdout
+        assert b"dataset 'data/demo_0/actions'" in told and b"convert  shale convert " in told
 
 
 def test_one_chunk_per_demo_is_located(tmp_path):
@@ -175,14 +175,15 @@ def test_demos_that_differ_are_refused_by_name(name, tmp_path):
         told = run_shale(words[0], "demo.hdf5", *words[1:], code=(0, 1, 2, 3), cwd=tmp_path)
         said = told.stdout + told.stderr
         is_too_large = name == "steps without end" and b"unpacked, but only" in said
-        assert told.returncode in (1, 3) and (message in said or is_too_large), (words, told)
+        codes = (0, 3) if words == ["info"] else (1, 3)  # it lists what is there
+        assert told.returncode in codes and (message in said or is_too_large), (words, told)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["demo.hdf5"]
 
 
 def test_big_endian_steps_are_turned(tmp_path):
     actions = np.arange(42, dtype=">f8").reshape(6, 7)
     write_demos(tmp_path / "demo.hdf5", change=replace("data/demo_2/actions", actions))
-    assert b"is big-endian" in run_shale("info", tmp_path / "demo.hdf5", code=1).stderr
+    assert b"is big-endian" in run_shale("info", tmp_path / "demo.hdf5").stdout
     run_shale("convert", tmp_path / "demo.hdf5", tmp_path / "out", "--to", "npy", code=4)
     rows = np.load(tmp_path / "out" / "shard-000000.demo.npy") == 2
     assert np.array_equal(np.load(tmp_path / "out" / "shard-000000.actions.npy")[rows], actions)
@@ -232,11 +233,11 @@ def test_other_files_with_groups_are_what_they_were(tmp_path):
     assert "group 'data'" in "\n".join(shale.info(path).notes)
     with h5py.File(tmp_path / "groups.h5", "w") as file:
         file["data/episode_0/x"] = np.zeros(4)
-    assert b"has no dataset of samples at its root" in run_shale("info", tmp_path / "groups.h5", code=1).stderr
+    assert shale.info(tmp_path / "groups.h5").fields[0].name == "data_episode_0_x"
     assert b"not of layout robomimic" in run_shale("index", tmp_path / "groups.h5", "--parse", "robomimic", code=1).stderr
     path = write_demos(tmp_path / "demo.hdf5")
-    assert b"has no dataset of samples at its root" in run_shale("index", path, "--parse", "plain", code=1).stderr
-    assert b"has no dataset of samples at its root" in run_shale("convert", path, tmp_path / "out", "--to", "npy", "--parse", "plain", code=1).stderr
+    assert b"has no dataset of samples" in run_shale("index", path, "--parse", "plain", code=1).stderr
+    assert b"has no dataset of samples" in run_shale("convert", path, tmp_path / "out", "--to", "npy", "--parse", "plain", code=1).stderr
     np.save(tmp_path / "x.npy", np.zeros(3))
     assert b"--parse robomimic is for HDF5 files" in run_shale("index", tmp_path / "x.npy", "--parse", "robomimic", code=2).stderr
 

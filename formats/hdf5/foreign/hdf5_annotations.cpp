@@ -7,9 +7,11 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <hdf5.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -21,6 +23,8 @@ namespace {
 constexpr int kMostEnumNames = 1 << 16;
 constexpr std::size_t kMostAttributes = 64, kMostSources = 4096;
 constexpr std::size_t kMostPathBytes = 4096;
+// What of an attribute is shown.
+constexpr std::size_t kMostShownElements = 8, kMostShownBytes = 4096, kMostShownText = 80;
 
 // What the libraries of HDF5, h5py, PyTables, pandas, netCDF, MATLAB and Keras keep their books
 // with: it says nothing of the samples.
@@ -98,6 +102,71 @@ std::string name_of_type(hid_t type) {
   }
 }
 
+template <class Number>
+std::string numbers_text(hid_t attribute, hid_t memory_type, std::size_t count) {
+  std::vector<Number> numbers(count);
+  if (H5Aread(attribute, memory_type, numbers.data()) < 0) return {};
+  return fmt::format("{}", fmt::join(numbers, ", "));
+}
+
+std::string strings_text(hid_t attribute, const Hdf5Handle& type, const Hdf5Handle& space,
+                         std::size_t count) {
+  std::vector<std::string> texts;
+  if (H5Tis_variable_str(type.id()) > 0) {
+    std::vector<char*> strings(count, nullptr);
+    if (H5Aread(attribute, type.id(), strings.data()) < 0) return {};
+    for (const char* text : strings) texts.emplace_back(text == nullptr ? "" : text);
+    H5Dvlen_reclaim(type.id(), space.id(), H5P_DEFAULT, strings.data());
+  } else {
+    const std::size_t bytes = H5Tget_size(type.id());
+    std::vector<char> padded(count * bytes);
+    if (H5Aread(attribute, type.id(), padded.data()) < 0) return {};
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string_view text(padded.data() + i * bytes, bytes);
+      texts.emplace_back(text.substr(0, text.find_last_not_of(std::string_view("\0 ", 2)) + 1));
+    }
+  }
+  for (std::string& text : texts) text = "'" + text + "'";
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// Numbers and strings, a few of them; else nothing.
+std::string short_value(hid_t attribute, const Hdf5Handle& type, const Hdf5Handle& space) {
+  const hssize_t count = H5Sget_simple_extent_npoints(space.id());
+  const bool is_short = count > 0 && static_cast<std::size_t>(count) <= kMostShownElements &&
+                        H5Tget_size(type.id()) <= kMostShownBytes;
+  if (!is_short) return {};
+  const auto elements = static_cast<std::size_t>(count);
+  switch (H5Tget_class(type.id())) {
+    case H5T_INTEGER:
+      return H5Tget_sign(type.id()) == H5T_SGN_NONE
+                 ? numbers_text<std::uint64_t>(attribute, H5T_NATIVE_UINT64, elements)
+                 : numbers_text<std::int64_t>(attribute, H5T_NATIVE_INT64, elements);
+    case H5T_FLOAT:
+      return numbers_text<double>(attribute, H5T_NATIVE_DOUBLE, elements);
+    case H5T_STRING:
+      return strings_text(attribute, type, space, elements);
+    default:
+      return {};
+  }
+}
+
+std::string attribute_text(hid_t object, const std::string& name) {
+  const Hdf5Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute.id()), H5Sclose);
+  if (!attribute.is_valid() || !type.is_valid() || !space.is_valid()) return {};
+  std::string text = short_value(attribute.id(), type, space);
+  if (text.size() > kMostShownText) text = text.substr(0, kMostShownText) + "...";
+  if (!text.empty()) return text;
+  Hdf5Dataset kind;
+  describe_hdf5_type(type.id(), sizeof(std::uint64_t), kind);
+  std::array<hsize_t, H5S_MAX_RANK> sides{};
+  const int rank = H5Sget_simple_extent_dims(space.id(), sides.data(), nullptr);
+  const std::vector<std::uint64_t> shape(sides.begin(), sides.begin() + std::max(rank, 0));
+  return hdf5_type_text(kind) + (shape.empty() ? "" : " " + shape_text(shape));
+}
+
 // Empty for what is not a sequence of numbers.
 std::string sequence_descr(hid_t type) {
   if (H5Tget_class(type) != H5T_VLEN) return {};
@@ -160,6 +229,33 @@ std::vector<std::string> hdf5_attributes_of(std::int64_t object) {
   // Where they cannot be listed there is nothing that a user would miss: the data are what counts.
   (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_attribute, &names);
   return names;
+}
+
+std::vector<NamedText> hdf5_attribute_texts_of(std::int64_t object) {
+  std::vector<NamedText> attributes;
+  for (std::string& name : hdf5_attributes_of(object)) {
+    std::string text = attribute_text(object, name);
+    attributes.push_back({std::move(name), std::move(text)});
+  }
+  return attributes;
+}
+
+std::string hdf5_type_text(const Hdf5Dataset& of) {
+  switch (of.type) {
+    case Hdf5Type::number:
+      return dtype_text(of.descr);
+    case Hdf5Type::fixed_text:
+      return fmt::format("strings of {} bytes", of.element_bytes);
+    case Hdf5Type::vlen_bytes:
+      return "sequences of bytes";
+    case Hdf5Type::vlen_numbers:
+      return fmt::format("sequences of {}", dtype_text(of.descr));
+    case Hdf5Type::vlen_text:
+      return "text";
+    case Hdf5Type::other:
+      break;
+  }
+  return of.type_name;
 }
 
 std::vector<std::string> hdf5_sources_of(std::int64_t layout, bool is_virtual) {

@@ -12,6 +12,9 @@
 
 namespace shale {
 
+/// The type in words: "float32", "text", "a reference".
+[[nodiscard]] std::string hdf5_type_text(const Hdf5Dataset& of);
+
 /// What the elements of a type are: type, descr, names, element_bytes of a dataset, or type_name.
 void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Dataset& into);
 
@@ -22,6 +25,10 @@ void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Datas
 
 /// The attributes of an object, the first 64, without those that libraries keep their books with.
 [[nodiscard]] std::vector<std::string> hdf5_attributes_of(std::int64_t object);
+
+/// The same attributes with what they are: numbers and strings, the first few of them, or the type
+/// and shape in words.
+[[nodiscard]] std::vector<NamedText> hdf5_attribute_texts_of(std::int64_t object);
 
 /// The other files that a dataset of this layout lies in, each once, of the first 4,096 pieces.
 /// Names with a %, which stand for any number of files, are left out.

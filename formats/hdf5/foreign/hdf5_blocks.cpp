@@ -25,15 +25,19 @@ Hdf5BlockWalk::Hdf5BlockWalk(const Hdf5Dataset& dataset, std::uint64_t limit_byt
   const std::vector<std::uint64_t> units = dataset.storage == Hdf5Storage::chunked
                                                ? dataset.chunk
                                                : std::vector<std::uint64_t>(shape.size(), 1);
-  chunk_bytes_ = product(units, dataset.element_bytes);
+  chunk_bytes_ = product(units, std::max(dataset.element_bytes, dataset.record_bytes));
   if (chunk_bytes_ > limit_bytes) {
     throw Error(Code::limit, "dataset '{}' has chunks of {}, but the memory is only enough for {}",
                 printable(dataset.name), format_size(chunk_bytes_), format_size(limit_bytes))
         .hint("pass a larger --memory: at least four times the size of a chunk");
   }
   for (std::size_t i = 0; i < shape.size(); ++i) steps_.push_back(std::min(units[i], shape[i]));
-  // The last side grows first: then a run of the dataset is as long as can be.
-  for (std::size_t i = shape.size(); i-- > 0;) {
+  // The last side grows first, that of the samples last: then a run of rows is as long as can be.
+  std::vector<std::size_t> order;
+  for (std::size_t i = shape.size(); i-- > 0;)
+    if (i != dataset.axis) order.push_back(i);
+  order.push_back(dataset.axis);
+  for (const std::size_t i : order) {
     const std::uint64_t others = product(steps_, dataset.element_bytes) / steps_[i];
     const std::uint64_t longest = limit_bytes / others / units[i] * units[i];
     steps_[i] = std::min(shape[i], std::max(steps_[i], longest));

@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/dtype.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/data/fixed_value.hpp"
 
 namespace shale {
@@ -24,7 +25,7 @@ enum class Message : std::uint8_t {
 };
 
 constexpr std::uint64_t kMostSides = 32;  // H5S_MAX_RANK
-constexpr std::uint64_t kMostTexts = 1 << 16, kMostOthers = 8;
+constexpr std::uint64_t kMostTexts = 1 << 16, kMostOthers = 64;
 constexpr std::uint64_t kSpareBytes = 32 << 20;
 constexpr std::uint64_t kMostBytes = ~std::uint64_t{0} >> 1;
 
@@ -65,6 +66,23 @@ std::vector<std::string> read_texts(ByteReader& in) {
   for (std::uint32_t left = read_count(in, kMostTexts); left > 0; --left)
     texts.push_back(read_text(in));
   return texts;
+}
+
+void write_attributes(ByteWriter& out, const std::vector<NamedText>& attributes) {
+  out.write(static_cast<std::uint32_t>(attributes.size()));
+  for (const auto& [name, text] : attributes) {
+    write_text(out, name);
+    write_text(out, text);
+  }
+}
+
+std::vector<NamedText> read_attributes(ByteReader& in) {
+  std::vector<NamedText> attributes;
+  for (std::uint32_t left = read_count(in, kMostTexts); left > 0; --left) {
+    std::string name = read_text(in);
+    attributes.push_back({std::move(name), read_text(in)});
+  }
+  return attributes;
 }
 
 // Of any byte order; nullopt for what is not a dtype.
@@ -147,6 +165,14 @@ IndexCell Hdf5Rows::number(std::uint64_t row, const Field& field) {
   return read_number(Bytes(little).first(row_bytes_), field);
 }
 
+std::string Hdf5Dataset::path() const {
+  return member.empty() ? name : name.substr(0, name.size() - member.size() - 1);
+}
+
+std::string Hdf5Dataset::field_name() const {
+  return member.empty() && is_at_root() ? name : field_name_of(name);
+}
+
 bool Hdf5Dataset::has_to_be_turned() const {
   return descr.starts_with('>') && (shape.size() > 1 || type == Hdf5Type::vlen_numbers);
 }
@@ -156,16 +182,18 @@ std::uint64_t Hdf5Dataset::sequence_item_bytes() const {
 }
 
 bool Hdf5Dataset::has_whole_rows() const {
+  if (!member.empty() || axis != 0) return false;
   if (storage == Hdf5Storage::contiguous || storage == Hdf5Storage::absent) return true;
   return storage == Hdf5Storage::chunked && filters.empty() &&
          std::equal(chunk.begin() + 1, chunk.end(), shape.begin() + 1, shape.end());
 }
 
 std::uint64_t Hdf5Dataset::row_bytes() const {
+  const std::vector<std::uint64_t> all = sides();
   // One side of no length leaves nothing, however long the others are.
-  if (std::find(shape.begin() + 1, shape.end(), std::uint64_t{0}) != shape.end()) return 0;
+  if (std::find(all.begin() + 1, all.end(), std::uint64_t{0}) != all.end()) return 0;
   std::uint64_t bytes = element_bytes;
-  for (std::size_t i = 1; i < shape.size(); ++i) bytes = product_of(bytes, shape[i], name);
+  for (std::size_t i = 1; i < all.size(); ++i) bytes = product_of(bytes, all[i], name);
   return bytes;
 }
 
@@ -175,7 +203,7 @@ std::vector<std::byte> encode_facts(const Hdf5Description& description) {
   out.write(description.base_address);
   out.write(description.address_bytes);
   out.write(description.length_bytes);
-  write_texts(out, description.attributes);
+  write_attributes(out, description.attributes);
   return out.take();
 }
 
@@ -183,6 +211,7 @@ std::vector<std::byte> encode_dataset(const Hdf5Dataset& dataset) {
   ByteWriter out;
   out.write(static_cast<std::uint8_t>(Message::dataset));
   write_text(out, dataset.name);
+  write_text(out, dataset.member);
   out.write(static_cast<std::uint8_t>(dataset.type));
   write_text(out, dataset.descr);
   write_text(out, dataset.type_name);
@@ -192,11 +221,13 @@ std::vector<std::byte> encode_dataset(const Hdf5Dataset& dataset) {
     write_text(out, name);
   }
   out.write(dataset.element_bytes);
+  out.write(dataset.record_bytes);
+  out.write(dataset.stored_bytes);
   out.write(static_cast<std::uint8_t>(dataset.has_shape ? 1 : 0));
   write_sides(out, dataset.shape);
   out.write(static_cast<std::uint8_t>(dataset.storage));
   write_texts(out, dataset.sources);
-  write_texts(out, dataset.attributes);
+  write_attributes(out, dataset.attributes);
   write_texts(out, dataset.filters);
   write_sides(out, dataset.chunk);
   return out.take();
@@ -245,6 +276,7 @@ std::vector<std::byte> encode_sample_place(const Hdf5SamplePlace& place) {
   ByteWriter out;
   out.write(static_cast<std::uint8_t>(Message::samples));
   out.write(static_cast<std::uint8_t>(place.is_clear ? 1 : 0));
+  out.write(place.count);
   write_text(out, place.parent);
   return out.take();
 }
@@ -284,7 +316,7 @@ void Hdf5DescriptionReader::take(Bytes message) {
       description_.base_address = in.read_u64();
       description_.address_bytes = in.read_u8();
       description_.length_bytes = in.read_u8();
-      description_.attributes = read_texts(in);
+      description_.attributes = read_attributes(in);
       if (description_.base_address > file_bytes_) {
         throw Error(Code::damaged, "HDF5 addresses count from byte {}, but the file has {}",
                     description_.base_address, file_bytes_);
@@ -308,7 +340,8 @@ void Hdf5DescriptionReader::take(Bytes message) {
       return take_demo(in);
     case Message::samples: {
       const bool is_clear = in.read_u8() != 0;
-      description_.samples = Hdf5SamplePlace{read_text(in), is_clear};
+      const std::uint64_t count = in.read_u64();
+      description_.samples = Hdf5SamplePlace{read_text(in), is_clear, count};
       return;
     }
     case Message::large:
@@ -348,6 +381,7 @@ void Hdf5DescriptionReader::take_demo(ByteReader& in) {
 void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
   Hdf5Dataset dataset;
   dataset.name = read_text(in);
+  dataset.member = read_text(in);
   const std::uint8_t type = in.read_u8();
   dataset.descr = read_text(in);
   dataset.type_name = read_text(in);
@@ -356,11 +390,13 @@ void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
     dataset.names.emplace_back(number, read_text(in));
   }
   dataset.element_bytes = in.read_u64();
+  dataset.record_bytes = in.read_u64();
+  dataset.stored_bytes = in.read_u64();
   dataset.has_shape = in.read_u8() != 0;
   dataset.shape = read_sides(in);
   const std::uint8_t storage = in.read_u8();
   dataset.sources = read_texts(in);
-  dataset.attributes = read_texts(in);
+  dataset.attributes = read_attributes(in);
   dataset.filters = read_texts(in);
   dataset.chunk = read_sides(in);
   dataset.type = static_cast<Hdf5Type>(type);
@@ -374,7 +410,10 @@ void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
       std::find(dataset.chunk.begin(), dataset.chunk.end(), std::uint64_t{0}) ==
           dataset.chunk.end() &&
       has_sound_type(dataset, description_) &&
-      (!description_.demos.empty() || datasets().empty() || datasets().back().name < dataset.name);
+      (dataset.member.empty() || dataset.name.ends_with("." + dataset.member)) &&
+      (!description_.demos.empty() || datasets().empty() ||
+       datasets().back().path() < dataset.path() ||
+       (datasets().back().path() == dataset.path() && !dataset.member.empty()));
   if (!is_sound) {
     throw Error(Code::damaged, "dataset '{}' has an invalid description", printable(dataset.name));
   }

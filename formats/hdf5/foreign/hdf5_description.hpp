@@ -9,8 +9,10 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/data/sample_axis.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/format/file_contents.hpp"
 #include "shale/io/input_file.hpp"
 
 namespace shale {
@@ -44,24 +46,37 @@ struct Hdf5ChunkRun {
 };
 
 struct Hdf5Dataset {
-  std::string name;
+  std::string name;  ///< its path: "x", "infos/qpos"; of a member of a compound type "events.time"
+  std::string member;  ///< "time"; empty: the elements as a whole
   Hdf5Type type = Hdf5Type::other;
   std::string descr;      ///< NumPy's, byte order included; of numbers and fixed_text
   std::string type_name;  ///< for people: "a reference"
   /// Of an enumeration of numbers: what each is called, by ascending number.
   std::vector<std::pair<std::int64_t, std::string>> names;
-  std::uint64_t element_bytes = 0;  ///< as stored
+  std::uint64_t element_bytes = 0;  ///< as stored, of a member its own
+  std::uint64_t record_bytes = 0;   ///< of a member: of an element of its dataset
+  std::uint64_t stored_bytes = 0;   ///< of all, as they lie in the file
   bool has_shape = false;           ///< false: a null dataspace, or composed
   std::vector<std::uint64_t> shape;
   Hdf5Storage storage = Hdf5Storage::absent;
-  std::vector<std::string> sources;     ///< external, composed: the other files that are missing
-  std::vector<std::string> attributes;  ///< that nobody's library keeps its books with
+  std::vector<std::string> sources;   ///< external, composed: the other files that are missing
+  std::vector<NamedText> attributes;  ///< that nobody's library keeps its books with
   std::vector<std::string> filters;
   std::vector<std::uint64_t> chunk;  ///< sides of a chunk
   /// Where rows lie, ascending, as offsets in the file. Contiguous storage is one chunk of all
   /// rows. Empty where a chunk does not hold whole rows as they are (filters, other sides split).
   std::vector<Hdf5ChunkRun> runs;
+  std::size_t axis = 0;  ///< along which its samples lie; not part of a description
 
+  /// Where it is opened.
+  [[nodiscard]] std::string path() const;
+  /// "infos_qpos", "events_time"; at the root the name itself.
+  [[nodiscard]] std::string field_name() const;
+  [[nodiscard]] bool is_at_root() const { return name.find('/') == std::string::npos; }
+  /// Its sides with that of its samples first.
+  [[nodiscard]] std::vector<std::uint64_t> sides() const {
+    return axis == 0 ? shape : with_side_first(shape, axis);
+  }
   /// Rows that one chunk of `runs` holds.
   [[nodiscard]] std::uint64_t rows_per_chunk() const {
     return storage == Hdf5Storage::chunked ? chunk.at(0) : shape.at(0);
@@ -135,24 +150,25 @@ struct Hdf5Demo {
 
 /// Where the samples of a file are that has a group for each (hdf5_sample_walk.hpp).
 struct Hdf5SamplePlace {
-  std::string parent;  ///< "/", "data"
-  bool is_clear;       ///< several groups with numbers in their names, alike, and nothing else
+  std::string parent;       ///< "/", "data"
+  bool is_clear;            ///< several groups with numbers in their names, alike, and nothing else
+  std::uint64_t count = 0;  ///< of what lies there
 };
 
-/// What an HDF5 file holds at its root, and in the groups `data/demo_N`.
+/// What an HDF5 file holds, and in the groups `data/demo_N`.
 struct Hdf5Description {
   std::uint64_t base_address = 0;  ///< what addresses inside the file count from: the user block
   std::uint8_t address_bytes = 8;
   std::uint8_t length_bytes = 8;
-  std::vector<Hdf5Dataset> datasets;  ///< by name, bytewise
-  std::vector<std::string> others;    ///< "group 'meta'": what is not a dataset, the first few
+  std::vector<Hdf5Dataset> datasets;  ///< at any depth, by path, bytewise
+  std::vector<std::string> others;    ///< "group 'meta'": what is not described, the first few
   std::uint64_t other_count = 0;
-  std::vector<std::string> attributes;  ///< of the file, as those of a dataset
-  std::vector<Hdf5Demo> demos;          ///< by number, then by name
+  std::vector<NamedText> attributes;  ///< of the file, as those of a dataset
+  std::vector<Hdf5Demo> demos;        ///< by number, then by name
   std::vector<std::string>
       demo_others;  ///< what in them is neither group nor dataset, the first few
   std::optional<Hdf5SamplePlace> samples;  ///< where a group per sample may be
-  bool is_large = false;  ///< more objects at its root than a table has: none is described
+  bool is_large = false;  ///< more objects than a table has: only the first are described
 };
 
 /// The error for more objects in a group than are described.
@@ -165,15 +181,14 @@ struct Hdf5Description {
 
 // A description crosses the pipe from the child that asked the library. Each message is one of
 //   u8 1, u64 base address, u8 bytes of an address, u8 bytes of a length,    once, the first
-//         list of attributes
+//         list of attributes, each a name and its value as text
 //   u8 2, dataset without its runs                                           once a dataset
 //   u8 3, (u64 chunk, u64 address)...                                        of the last dataset
 //   u8 4, text                                                               something else
 //   u8 5, text, u8 1, u64 samples (or u8 0, u64 0)                           once a demo, the last:
 //                                                                            2 to 4 then are of it
-//   u8 6, u8 is clear, text                                                  where samples may be
-//   u8 7                                                                     a root that is too
-//   large
+//   u8 6, u8 is clear, u64 count, text                                       where samples may be
+//   u8 7                                                                     there is more
 // Texts are u32 length and bytes; lists are u32 count and elements.
 [[nodiscard]] std::vector<std::byte> encode_facts(const Hdf5Description& description);
 [[nodiscard]] std::vector<std::byte> encode_dataset(const Hdf5Dataset& dataset);

@@ -13,6 +13,7 @@
 #include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/foreign/hdf5_tables.hpp"
 
 namespace shale {
 namespace {
@@ -56,103 +57,10 @@ bool is_complete(const Hdf5Dataset& dataset) {
   return chunks == (rows - 1) / dataset.rows_per_chunk() + 1;
 }
 
-// For what is located, but has no meaning here.
-Error cannot_hold_error(const Hdf5Dataset& dataset, std::string_view reason) {
-  Error error(Code::unsupported, "dataset '{}' {}, which no field can hold",
-              printable(dataset.name), reason);
-  error.hint("write it as numbers, strings or sequences of numbers");
-  return error;
-}
-
-// What is at the root beside datasets; empty if nothing is.
-std::string others_of(const Hdf5Description& all) {
-  if (all.other_count == 0) return {};
-  std::string listed = fmt::format("{}", fmt::join(all.others, ", "));
-  if (all.others.size() < all.other_count)
-    listed += fmt::format(" and {} more", all.other_count - all.others.size());
-  return listed;
-}
-
-Error other_rows(const Hdf5Dataset& first, std::uint64_t first_rows, const Hdf5Dataset& other,
-                 std::uint64_t rows) {
-  return Error(Code::unsupported, "dataset '{}' has {} samples, but dataset '{}' has {}",
-               printable(first.name), first_rows, printable(other.name), rows)
-      .hint(
-          "datasets at the root are columns of one table: 'shale convert' takes those that belong "
-          "together with --fields, or one dataset per sample with --parse samples");
-}
-
-void check_vlen(const Hdf5Description& all, const Hdf5Dataset& dataset) {
-  if (!is_array_of(dataset, 1)) {
-    throw cannot_hold_error(dataset, fmt::format("holds several sequences per sample, shape {}",
-                                                 shape_text(dataset.shape)));
-  }
-  if (all.address_bytes == 8 && all.length_bytes == 8) return;
-  throw cannot_hold_error(
-      dataset, fmt::format("refers to its values with addresses of {} and lengths of {} bytes",
-                           all.address_bytes, all.length_bytes));
-}
-
-// The dtype of its elements where bytes have the order that shale keeps them in.
-DType native_dtype(const Hdf5Dataset& dataset) {
-  std::string descr = dataset.descr;
-  if (descr.starts_with('>')) descr[0] = '<';
-  return DType::parse(descr);
-}
-
 }  // namespace
 
 void need_all_rows(const Hdf5Dataset& dataset) {
   if (!is_complete(dataset)) throw cannot_locate_error(dataset, "has rows that were never written");
-}
-
-std::optional<Error> hdf5_elements_fault(const Hdf5Description& description,
-                                         const Hdf5Dataset& dataset) {
-  // Of what is composed of other datasets only the elements are known.
-  if (dataset.shape.empty() && dataset.type != Hdf5Type::other) return std::nullopt;
-  try {
-    check_hdf5_elements(description, dataset);
-    return std::nullopt;
-  } catch (const Error& error) {
-    if (error.code() != Code::unsupported) throw;
-    return error;
-  }
-}
-
-bool is_taken(const Hdf5Description& description, const Hdf5Dataset& dataset) {
-  return is_column_dataset(dataset) && !hdf5_elements_fault(description, dataset);
-}
-
-void check_plain_rows(std::span<const Hdf5Dataset* const> datasets) {
-  if (std::ranges::any_of(datasets, [](const Hdf5Dataset* one) { return is_flat_bytes(*one); }))
-    return;
-  for (const Hdf5Dataset* dataset : datasets) {
-    const Hdf5Dataset& first = *datasets.front();
-    if (dataset->shape[0] != first.shape[0])
-      throw other_rows(first, first.shape[0], *dataset, dataset->shape[0]);
-  }
-}
-
-std::vector<std::string> class_names_of(const Hdf5Dataset& dataset) {
-  std::vector<std::string> classes;
-  if (dataset.name != "label" || !is_array_of(dataset, 1)) return classes;
-  for (const auto& [number, name] : dataset.names) {
-    if (number != static_cast<std::int64_t>(classes.size())) return {};
-    classes.push_back(name);
-  }
-  return classes;
-}
-
-Field hdf5_field_of(const Hdf5Dataset& dataset) {
-  Field field;
-  try {
-    field = field_of_column(dataset.name, native_dtype(dataset),
-                            {dataset.shape.begin() + 1, dataset.shape.end()});
-    if (field.kind == Kind::tensor) (void)field.tensor_bytes();
-  } catch (const Error& error) {
-    throw cannot_hold_error(dataset, "holds elements that have no dtype: " + error.message());
-  }
-  return field;
 }
 
 void check_hdf5_names(const Schema& schema) {
@@ -173,10 +81,9 @@ class ColumnFinder {
 
   void run() {
     if (columns_.description.is_large) throw too_many_hdf5_objects(kMostRootObjects, "at the root");
-    columns_.left = left_out_of(columns_.description);
-    for (const Hdf5Dataset& dataset : columns_.description.datasets) {
-      if (is_taken(columns_.description, dataset)) candidates_.push_back(&dataset);
-    }
+    Hdf5Table table = choose_hdf5_table(columns_.description);
+    columns_.left = std::move(table.left);
+    candidates_ = std::move(table.datasets);
     if (candidates_.empty()) throw nothing_there();
     for (const Hdf5Dataset* dataset : candidates_) {
       const std::string fault = hdf5_storage_fault(*dataset);
@@ -188,6 +95,7 @@ class ColumnFinder {
       if (!is_offsets(dataset)) columns_.fields.push_back(column_of(*dataset));
     }
     choose_key();
+    std::ranges::sort(columns_.fields, {}, [](const auto& column) { return column.field.name; });
     check_hdf5_names(columns_.schema());
   }
 
@@ -203,12 +111,12 @@ class ColumnFinder {
       if (std::optional<Error> fault = hdf5_elements_fault(columns_.description, dataset))
         return std::move(*fault);
     }
-    const std::string others = others_of(columns_.description);
-    Error error(Code::unsupported, "has no dataset of samples at its root ({})",
-                others.empty() ? "it is empty" : "there is " + others);
+    const std::vector<std::string>& others = columns_.description.others;
+    Error error(Code::unsupported, "has no dataset of samples ({})",
+                others.empty() ? "it is empty" : "there is " + others.front());
     error.hint(columns_.description.samples
                    ? std::string(kParseSamples)
-                   : "put the datasets at the root, with the samples as their first dimension");
+                   : "write datasets with the samples as their first dimension");
     return error;
   }
 
@@ -285,7 +193,7 @@ class ColumnFinder {
       if (is_offsets(dataset)) continue;
       if (first == nullptr) first = dataset;
       if (rows_of(*dataset) == rows_of(*first)) continue;
-      throw other_rows(*first, rows_of(*first), *dataset, rows_of(*dataset));
+      throw other_hdf5_rows(*first, rows_of(*first), *dataset, rows_of(*dataset));
     }
     columns_.rows = rows_of(*first);
     // Were nothing written of most rows, there would be no end of them.
@@ -297,7 +205,7 @@ class ColumnFinder {
 
   [[nodiscard]] Hdf5ForeignColumn column_of(const Hdf5Dataset& dataset) const {
     Hdf5ForeignColumn column;
-    column.field.name = dataset.name;
+    column.field.name = dataset.field_name();
     column.data = &dataset;
     const Pair pair = pair_of(dataset);
     column.offsets = pair.offsets;
@@ -349,76 +257,6 @@ class ColumnFinder {
 
 }  // namespace
 
-namespace {
-
-// A note is enough: they describe the data, and no sample lacks anything without them.
-void note_attributes(const Hdf5Description& description, UnpackReport& left) {
-  constexpr std::size_t kMostShown = 8;
-  std::vector<std::string> shown;
-  std::size_t count = 0;
-  const auto add = [&](const std::string& of, const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-      if (++count <= kMostShown) shown.push_back(fmt::format("'{}' of {}", printable(name), of));
-    }
-  };
-  add("the file", description.attributes);
-  for (const Hdf5Dataset& dataset : description.datasets)
-    add(fmt::format("'{}'", printable(dataset.name)), dataset.attributes);
-  if (count == 0) return;
-  left.notes.push_back(
-      fmt::format("attributes are not read: {}{}", fmt::join(shown, ", "),
-                  count > kMostShown ? fmt::format(" and {} more", count - kMostShown) : ""));
-}
-
-}  // namespace
-
-LeftOut left_out_of_words(const std::string& words, std::string_view reason) {
-  const std::size_t quote = words.find(" '");
-  if (quote == std::string::npos) return {"entry", words, std::string(reason)};
-  const std::string kind = words.substr(0, quote);
-  return {kind, words.substr(quote + 2, words.size() - quote - 3),
-          std::string(kind.ends_with("link") ? "link_not_followed" : reason)};
-}
-
-UnpackReport left_out_of(const Hdf5Description& description) {
-  UnpackReport left;
-  const auto leave_out = [&](const Hdf5Dataset& dataset, std::string_view what,
-                             std::string_view reason) {
-    left.notes.push_back(
-        fmt::format("dataset '{}' is left out: it {}", printable(dataset.name), what));
-    left.left_out.add({.kind = "dataset", .name = dataset.name, .reason = std::string(reason)});
-  };
-  for (const Hdf5Dataset& dataset : description.datasets) {
-    if (!is_column_dataset(dataset)) {
-      leave_out(dataset, dataset.has_shape ? "is a single value" : "is empty (null)",
-                dataset.has_shape ? "single_value" : "empty");
-    } else if (const auto fault = hdf5_elements_fault(description, dataset)) {
-      const std::string name = fmt::format("dataset '{}' ", printable(dataset.name));
-      leave_out(dataset, fault->message().substr(name.size()), "type_not_held");
-    } else if (std::vector<std::string> classes = class_names_of(dataset); !classes.empty()) {
-      left.classes = std::move(classes);
-    } else if (!dataset.names.empty()) {
-      left.notes.push_back(fmt::format(
-          "the names of the numbers in dataset '{}' are left out: only 'label' has class names, "
-          "of 0, 1, 2 ...",
-          printable(dataset.name)));
-      left.left_out.add({.kind = "names", .name = dataset.name, .reason = "not_class_names"});
-    }
-  }
-  note_attributes(description, left);
-  const std::string others = others_of(description);
-  if (!others.empty())
-    left.notes.push_back(fmt::format("left out: {}; only datasets at the root are read", others));
-  for (const std::string& other : description.others)
-    left.left_out.add(left_out_of_words(other, "not_at_the_root"));
-  left.left_out.more += description.other_count - description.others.size();
-  return left;
-}
-
-bool is_column_dataset(const Hdf5Dataset& dataset) {
-  return dataset.storage == Hdf5Storage::composed || !dataset.shape.empty();
-}
-
 std::string hdf5_storage_fault(const Hdf5Dataset& dataset) {
   switch (dataset.storage) {
     case Hdf5Storage::external:
@@ -433,17 +271,11 @@ std::string hdf5_storage_fault(const Hdf5Dataset& dataset) {
       break;
   }
   if (!dataset.filters.empty()) return filter_reason(dataset.filters);
+  if (!dataset.member.empty()) return "is stored among the other members of a compound type";
   if (dataset.has_to_be_turned()) return fmt::format("is big-endian ({})", dataset.descr);
   if (dataset.has_whole_rows()) return {};
   return fmt::format("splits its samples into chunks of {}, as h5py's automatic chunking does",
                      shape_text(dataset.chunk));
-}
-
-void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& dataset) {
-  if (dataset.has_variable_length()) return check_vlen(description, dataset);
-  if (dataset.type == Hdf5Type::other)
-    throw cannot_hold_error(dataset, "holds " + dataset.type_name);
-  (void)hdf5_field_of(dataset);
 }
 
 Error cannot_locate_error(const Hdf5Dataset& dataset, std::string_view reason) {

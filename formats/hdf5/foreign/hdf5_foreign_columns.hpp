@@ -12,6 +12,7 @@
 #include "shale/io/input_file.hpp"
 
 #include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/foreign/hdf5_elements.hpp"
 
 namespace shale {
 
@@ -49,7 +50,7 @@ struct Hdf5ForeignColumns {
   [[nodiscard]] std::string layout_name() const;
 };
 
-/// Finds the columns: all datasets at the root, of the same first dimension. `X` with `X_offset` or
+/// Finds the columns: the datasets of one table (hdf5_tables.hpp). `X` with `X_offset` or
 /// `X_offsets` (and `data` with `offsets`) is one column, of lists if there is an `X_first` that
 /// divides all of its values; `key` or `keys`, if it is bytes or text, is the key. Reads no sample
 /// (but offsets, where only they tell).
@@ -58,36 +59,9 @@ struct Hdf5ForeignColumns {
 [[nodiscard]] Hdf5ForeignColumns find_hdf5_columns(Hdf5Description description,
                                                    const InputFile& file);
 
-/// What of the root is left out: single values, groups, links, and what no field can hold; and the
-/// names that the numbers of `label` have.
-[[nodiscard]] UnpackReport left_out_of(const Hdf5Description& description);
-
-/// One of Hdf5Description::others: "group 'meta'".
-[[nodiscard]] LeftOut left_out_of_words(const std::string& words, std::string_view reason);
-
-/// Whether a dataset at the root has rows: the others are left out.
-[[nodiscard]] bool is_column_dataset(const Hdf5Dataset& dataset);
-/// Why no field can hold its elements, as an error of Code::unsupported; nullopt: one can.
-[[nodiscard]] std::optional<Error> hdf5_elements_fault(const Hdf5Description& description,
-                                                       const Hdf5Dataset& dataset);
-/// Whether a dataset at the root becomes a field, or part of one: it has rows that a field can
-/// hold.
-[[nodiscard]] bool is_taken(const Hdf5Description& description, const Hdf5Dataset& dataset);
-/// Errors: Code::unsupported, with both, for datasets of different numbers of rows; none where one
-/// may be cut into rows by another.
-void check_plain_rows(std::span<const Hdf5Dataset* const> datasets);
-/// Of an enumeration of 0, 1, 2 ... called `label`, the class table that it is; else empty.
-[[nodiscard]] std::vector<std::string> class_names_of(const Hdf5Dataset& dataset);
-
 /// Why its rows do not lie in the file as they are; empty if they do.
 [[nodiscard]] std::string hdf5_storage_fault(const Hdf5Dataset& dataset);
 
-/// Errors: Code::unsupported, by dataset, for elements that no field can hold.
-void check_hdf5_elements(const Hdf5Description& description, const Hdf5Dataset& dataset);
-
-/// A dataset of rows, of any kind but variable length, as a field of its name. Errors:
-/// Code::unsupported, by dataset, for elements that no field can hold.
-[[nodiscard]] Field hdf5_field_of(const Hdf5Dataset& dataset);
 /// Errors: Code::unsupported where a dataset's name cannot be that of a field.
 void check_hdf5_names(const Schema& schema);
 /// Numbers are in the index, where there is no word for "missing". Errors: Code::unsupported for

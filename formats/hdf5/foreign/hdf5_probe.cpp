@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -32,6 +33,10 @@ namespace {
 
 // Columns are few. A root with more objects has one dataset (or group) per sample.
 constexpr std::size_t kMostObjects = 1024;
+// Of all groups together: datasets that are described, and objects behind which no group is
+// entered.
+constexpr std::size_t kMostDatasets = 4096, kMostEntered = 65'536;
+constexpr int kMostMembers = 256;  // of a compound type
 // Demonstrations have a dataset per field each.
 constexpr std::size_t kMostDemoObjects = 1 << 20;
 constexpr int kMostDepth = 8;
@@ -70,9 +75,15 @@ class Describer {
     if (!file_.is_valid()) throw failure("the HDF5 library cannot open this file");
     describe_facts();
     if (const auto samples = find_hdf5_samples(file_.id())) send_(encode_sample_place(*samples));
-    const std::optional<std::vector<std::string>> names = names_in(file_.id(), kMostObjects);
-    if (!names) return send_(encode_large_root());
-    for (const std::string& name : *names) describe_link(name);
+    const Hdf5Handle root(checked(H5Oopen(file_.id(), "/", H5P_DEFAULT), "its root"), H5Oclose);
+    find_datasets(root.id(), "");
+    std::sort(found_.begin(), found_.end());
+    for (const std::string& path : found_) {
+      const Hdf5Handle object(checked(H5Oopen(file_.id(), path.c_str(), H5P_DEFAULT),
+                                      fmt::format("the object '{}'", printable(path))),
+                              H5Oclose);
+      describe_dataset(object.id(), path);
+    }
     if (has_data_group_) describe_demos();
   }
 
@@ -86,19 +97,19 @@ class Describer {
     return list.names.size() > list.most ? 1 : 0;
   }
 
-  // Sorted; nullopt for more.
-  static std::optional<std::vector<std::string>> names_in(hid_t group, std::size_t most) {
+  // Sorted; one more than `most` where there are more.
+  static std::vector<std::string> first_names_in(hid_t group, std::size_t most = kMostObjects) {
     NameList list{.names = {}, .most = most};
     (void)checked(
         H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &Describer::keep_name, &list),
         "the list of objects in a group");
-    if (list.names.size() > most) return std::nullopt;
     std::sort(list.names.begin(), list.names.end());
     return std::move(list.names);
   }
   static std::vector<std::string> names_in(hid_t group, std::size_t most, std::string_view where) {
-    if (auto names = names_in(group, most)) return std::move(*names);
-    throw too_many_hdf5_objects(most, where);
+    std::vector<std::string> names = first_names_in(group, most);
+    if (names.size() > most) throw too_many_hdf5_objects(most, where);
+    return names;
   }
 
   // The groups data/demo_N, and what is in them. Only hard links are followed, and so deep that a
@@ -183,32 +194,64 @@ class Describer {
     facts_.address_bytes = static_cast<std::uint8_t>(address_bytes);
     facts_.length_bytes = static_cast<std::uint8_t>(length_bytes);
     const Hdf5Handle root(checked(H5Oopen(file_.id(), "/", H5P_DEFAULT), "its root"), H5Oclose);
-    facts_.attributes = hdf5_attributes_of(root.id());
+    facts_.attributes = hdf5_attribute_texts_of(root.id());
     send_(encode_facts(facts_));
   }
 
-  void describe_link(const std::string& name) {
-    H5L_info_t link{};
-    const std::string shown = printable(name);
-    (void)checked(H5Lget_info(file_.id(), name.c_str(), &link, H5P_DEFAULT),
-                  fmt::format("the link '{}'", shown));
-    // Links that lead elsewhere are not followed: they may lead into other files.
-    if (link.type != H5L_TYPE_HARD) {
-      return send_(encode_other(
-          fmt::format("{} link '{}'", link.type == H5L_TYPE_SOFT ? "soft" : "external", shown)));
+  // The datasets at any depth. Links that lead elsewhere are not followed: they may lead into other
+  // files. A group of more objects than a table has columns is not entered, nor is what MATLAB
+  // keeps cells in, nor a group inside of itself.
+  void find_datasets(hid_t group, const std::string& prefix) {
+    std::vector<std::string> names = first_names_in(group);
+    if (names.size() > kMostObjects) {
+      if (!prefix.empty()) return other("group", prefix.substr(0, prefix.size() - 1));
+      send_(encode_large_root());
+      names.resize(kMostObjects);
     }
-    const Hdf5Handle object(checked(H5Oopen(file_.id(), name.c_str(), H5P_DEFAULT),
-                                    fmt::format("the object '{}'", shown)),
-                            H5Oclose);
-    switch (H5Iget_type(object.id())) {
-      case H5I_DATASET:
-        return describe_dataset(object.id(), name);
-      case H5I_GROUP:
-        has_data_group_ = has_data_group_ || name == "data";
-        return send_(encode_other(fmt::format("group '{}'", shown)));
-      default:
-        return send_(encode_other(fmt::format("named type '{}'", shown)));
+    objects_ += names.size();
+    for (const std::string& name : names) {
+      const std::string path = prefix + name;
+      H5L_info_t link{};
+      (void)checked(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT),
+                    fmt::format("the link '{}'", printable(path)));
+      if (link.type != H5L_TYPE_HARD) {
+        other(link.type == H5L_TYPE_SOFT ? "soft link" : "external link", path);
+        continue;
+      }
+      const Hdf5Handle object(checked(H5Oopen(group, name.c_str(), H5P_DEFAULT),
+                                      fmt::format("the object '{}'", printable(path))),
+                              H5Oclose);
+      const H5I_type_t type = H5Iget_type(object.id());
+      if (type == H5I_DATASET && found_.size() < kMostDatasets) {
+        found_.push_back(path);
+      } else if (type == H5I_GROUP && is_entered(object.id(), path)) {
+        const std::size_t before = found_.size() + others_;
+        find_datasets(object.id(), path + "/");
+        if (found_.size() + others_ == before) other("group", path);
+      } else {
+        other(type == H5I_DATASET ? "dataset" : type == H5I_GROUP ? "group" : "named type", path);
+      }
     }
+  }
+
+  bool is_entered(hid_t group, const std::string& path) {
+    H5O_info_t info{};
+    if (path == "data" && is_of_demos(group)) return false;
+    return !path.starts_with('#') && std::ranges::count(path, '/') < kMostDepth &&
+           objects_ < kMostEntered && H5Oget_info(group, &info) >= 0 &&
+           entered_.insert(info.addr).second;
+  }
+
+  // Those are described by themselves.
+  bool is_of_demos(hid_t group) {
+    has_data_group_ = std::ranges::any_of(
+        first_names_in(group), [](const auto& name) { return number_of_demo(name).has_value(); });
+    return has_data_group_;
+  }
+
+  void other(std::string_view what, const std::string& path) {
+    ++others_;
+    send_(encode_other(fmt::format("{} '{}'", what, printable(path))));
   }
 
   void describe_dataset(hid_t id, const std::string& name) {
@@ -220,37 +263,67 @@ class Describer {
     const Hdf5Handle layout(checked(H5Dget_create_plist(id), "the layout of " + what), H5Pclose);
     const H5D_layout_t kind = H5Pget_layout(layout.id());
     describe_filters(layout.id(), dataset);
-    dataset.attributes = hdf5_attributes_of(id);
+    dataset.attributes = hdf5_attribute_texts_of(id);
+    dataset.stored_bytes = H5Dget_storage_size(id);
     if (kind == H5D_VIRTUAL || kind == H5D_CONTIGUOUS)
       dataset.sources = hdf5_sources_of(layout.id(), kind == H5D_VIRTUAL);
-    if (kind == H5D_VIRTUAL) {
-      // Its shape may depend on other files: not asked for.
-      dataset.storage = Hdf5Storage::composed;
-      return send_(encode_dataset(dataset));
-    }
-    describe_shape(id, what, dataset);
-    if (kind == H5D_COMPACT) dataset.storage = Hdf5Storage::compact;
-    if (kind == H5D_CONTIGUOUS) {
-      const haddr_t address = H5Dget_offset(id);
-      dataset.storage = H5Pget_external_count(layout.id()) > 0 ? Hdf5Storage::external
-                        : address == HADDR_UNDEF               ? Hdf5Storage::absent
-                                                               : Hdf5Storage::contiguous;
-      const bool is_array = dataset.storage == Hdf5Storage::contiguous && !dataset.shape.empty();
-      send_(encode_dataset(dataset));
-      if (is_array && dataset.shape[0] > 0) send_(encode_chunks({{0, address}}));
-      return;
-    }
-    if (kind == H5D_CHUNKED) {
-      dataset.storage = Hdf5Storage::chunked;
+    // Of what is composed of others the shape may depend on other files: it is not asked for.
+    if (kind != H5D_VIRTUAL) describe_shape(id, what, dataset);
+    dataset.storage = storage_of(id, layout.id());
+    if (dataset.storage == Hdf5Storage::chunked) {
       std::array<hsize_t, H5S_MAX_RANK> sides{};
       const int rank =
           checked(H5Pget_chunk(layout.id(), H5S_MAX_RANK, sides.data()), "the chunks of " + what);
       dataset.chunk.assign(sides.begin(), sides.begin() + rank);
     }
+    if (send_members(type.id(), dataset)) return;
     send_(encode_dataset(dataset));
-    const bool is_wanted = kind == H5D_CHUNKED && dataset.has_shape &&
-                           dataset.chunk.size() == dataset.shape.size() && dataset.has_whole_rows();
-    if (is_wanted) describe_chunks(id, what, dataset);
+    const bool has_rows = dataset.has_shape && !dataset.shape.empty() && dataset.shape[0] > 0;
+    if (dataset.storage == Hdf5Storage::contiguous && has_rows)
+      send_(encode_chunks({{0, H5Dget_offset(id)}}));
+    if (dataset.storage == Hdf5Storage::chunked && has_rows &&
+        dataset.chunk.size() == dataset.shape.size() && dataset.has_whole_rows())
+      describe_chunks(id, what, dataset);
+  }
+
+  static Hdf5Storage storage_of(hid_t id, hid_t layout) {
+    switch (H5Pget_layout(layout)) {
+      case H5D_VIRTUAL:
+        return Hdf5Storage::composed;
+      case H5D_COMPACT:
+        return Hdf5Storage::compact;
+      case H5D_CHUNKED:
+        return Hdf5Storage::chunked;
+      case H5D_CONTIGUOUS:
+        if (H5Pget_external_count(layout) > 0) return Hdf5Storage::external;
+        return H5Dget_offset(id) == HADDR_UNDEF ? Hdf5Storage::absent : Hdf5Storage::contiguous;
+      default:
+        return Hdf5Storage::absent;
+    }
+  }
+
+  // Each member of a compound type is a column, unless the whole is a complex number. False: it is
+  // something else.
+  bool send_members(hid_t type, const Hdf5Dataset& whole) {
+    const int members = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
+    if (whole.type != Hdf5Type::other || members <= 0 || members > kMostMembers) return false;
+    for (int i = 0; i < members; ++i) {
+      const auto member = static_cast<unsigned>(i);
+      const Hdf5Handle of(checked(H5Tget_member_type(type, member), "a member's type"), H5Tclose);
+      Hdf5Dataset column = whole;
+      column.member = hdf5_member_name(type, member);
+      column.name += "." + column.member;
+      describe_hdf5_type(of.id(), facts_.address_bytes, column);
+      column.record_bytes = whole.element_bytes;
+      if (column.has_variable_length()) {
+        column.type_name = hdf5_type_text(column) + " in a compound type";
+        column.type = Hdf5Type::other;
+      }
+      column.stored_bytes = whole.stored_bytes / whole.element_bytes *
+                            std::min(column.element_bytes, whole.element_bytes);
+      send_(encode_dataset(column));
+    }
+    return true;
   }
 
   static void describe_filters(hid_t layout, Hdf5Dataset& dataset) {
@@ -302,8 +375,10 @@ class Describer {
   const std::function<void(Bytes)>& send_;
   Hdf5Description facts_;
   std::vector<Hdf5ChunkAt> chunks_;
+  std::vector<std::string> found_;  // paths of datasets
+  std::set<haddr_t> entered_;       // groups
   bool has_data_group_ = false;
-  std::size_t demo_objects_ = 0;
+  std::size_t objects_ = 0, others_ = 0, demo_objects_ = 0;
 };
 
 }  // namespace

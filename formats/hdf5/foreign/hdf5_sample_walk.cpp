@@ -450,7 +450,9 @@ std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file) {
                         (has_numbers || looked.groups.size() >= kManyGroups) &&
                         std::ranges::none_of(looked.groups, is_split) &&
                         are_alike(looked.signatures);
-  return Hdf5SamplePlace{std::move(parent), is_clear};
+  H5G_info_t info{};
+  if (H5Gget_info_by_name(file, parent.c_str(), &info, H5P_DEFAULT) < 0) info.nlinks = 0;
+  return Hdf5SamplePlace{std::move(parent), is_clear, info.nlinks};
 }
 
 void send_hdf5_samples(const std::string& path, const Hdf5SampleWalk& walk,

@@ -17,6 +17,7 @@
 #include "shale/io/output_file.hpp"
 
 #include "formats/hdf5/foreign/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/foreign/hdf5_tables.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
 

@@ -15,6 +15,7 @@
 #include "shale/data/fixed_value.hpp"
 
 #include "formats/hdf5/foreign/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/foreign/hdf5_tables.hpp"
 
 namespace shale {
 namespace {
@@ -198,7 +199,7 @@ class StepFinder {
     for (const std::string& other : steps_.description.demo_others)
       left_out.add(left_out_of_words(other, "not_a_dataset"));
     const Hdf5Description& all = steps_.description;
-    std::vector<std::string> others;
+    std::vector<std::string> others = hdf5_groups_without(all, {});
     std::ranges::copy_if(all.others, std::back_inserter(others),
                          [](const std::string& other) { return other != "group 'data'"; });
     if (others.empty()) return;
@@ -224,7 +225,9 @@ class StepFinder {
 bool has_hdf5_steps(const Hdf5Description& description) {
   const bool has_datasets = std::ranges::any_of(
       description.demos, [](const Hdf5Demo& demo) { return !demo.datasets.empty(); });
-  return has_datasets && std::ranges::none_of(description.datasets, is_column_dataset);
+  return has_datasets && std::ranges::none_of(description.datasets, [](const Hdf5Dataset& one) {
+           return one.is_at_root() && is_column_dataset(one);
+         });
 }
 
 Hdf5Steps find_hdf5_steps(Hdf5Description description, const InputFile& file) {

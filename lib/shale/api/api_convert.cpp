@@ -68,6 +68,7 @@ ConvertRequest request_of(const ConvertOptions& options) {
   ConvertRequest request = request_to_write(options.to, asked, options.resources);
   request.inputs = options.inputs;
   request.fields = {.only = options.fields, .dropped = options.drop, .is_lossy = options.lossy};
+  if (!options.axis.empty()) request.axes = parse_axes(options.axis);
   if (!options.rename.empty()) request.fields.renamed = parse_renames(options.rename);
   if (!options.cast.empty()) request.fields.casts = parse_casts(options.cast);
   request.join = join_of(options.on, options.partners);

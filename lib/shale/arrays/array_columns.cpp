@@ -86,7 +86,7 @@ struct Found {
   LeftOutList left_out;
 };
 
-void add_word(const Word& word, Found& found) {
+void add_word(const Word& word, const std::vector<SampleAxis>& axes, Found& found) {
   ArrayFiles files = open_arrays(word.path);
   if (!files.left_out.empty()) {
     found.notes.push_back(fmt::format("{}: leaving out members that are not arrays: {}",
@@ -110,6 +110,8 @@ void add_word(const Word& word, Found& found) {
   };
   for (ArrayFile& array : files.arrays) {
     const Names both = names(array.member);
+    if (const SampleAxis* axis = axis_of(axes, both.member, both.field))
+      array.put_first(axis->among(array.shape.size()));
     add_array(found.columns, both, std::move(array));
   }
   for (UnreadArray& array : files.unread)
@@ -135,6 +137,12 @@ Error not_there(const Found& found, const std::string& field, std::string_view o
   Error error(Code::usage, "{}: '{}' is not one of the arrays", option, printable(field));
   error.hint(did_you_mean(field, names)).hint("the input has " + names_of(shown));
   return error;
+}
+
+void check_axes(const std::vector<SampleAxis>& axes, const Found& found) {
+  for (const SampleAxis& axis : axes) {
+    if (named(found.columns, axis.name).empty()) throw not_there(found, axis.name, "--axis");
+  }
 }
 
 std::vector<ArrayColumn> selected(const Found& found, const std::vector<std::string>& fields) {
@@ -224,7 +232,8 @@ std::string path_in_word(const std::string& input) { return split_word(input).pa
 
 std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& inputs,
                                                const std::vector<std::string>& fields,
-                                               const std::vector<std::string>& dropped) {
+                                               const std::vector<std::string>& dropped,
+                                               const std::vector<SampleAxis>& axes) {
   std::vector<Word> words;
   std::size_t arrays = 0;
   for (const std::string& input : inputs) {
@@ -239,7 +248,8 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
         .hint("pass only .npy, .npz, .pt or .safetensors files, or a single input");
   }
   Found found;
-  for (const Word& word : words) add_word(word, found);
+  for (const Word& word : words) add_word(word, axes, found);
+  check_axes(axes, found);
   drop(found, dropped);
   ArrayColumns result;
   if (fields.empty()) {

@@ -9,6 +9,7 @@
 #include "shale/base/inflate.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/sample_axis.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/wire/npy_header.hpp"
 
@@ -401,6 +402,28 @@ Error not_an_array(const InputFile& file, Bytes begin) {
 }  // namespace
 
 std::uint64_t ArrayFile::bytes() const { return product(dtype.item_bytes(), shape); }
+
+std::vector<std::uint64_t> ArrayFile::steps() const {
+  if (!strides.empty()) return strides;
+  std::vector<std::uint64_t> found(shape.size(), 1);
+  if (fortran_order) {
+    for (std::size_t axis = 1; axis < found.size(); ++axis)
+      found[axis] = found[axis - 1] * shape[axis - 1];
+  } else {
+    for (std::size_t axis = found.size() - 1; axis > 0; --axis)
+      found[axis - 1] = found[axis] * shape[axis];
+  }
+  return found;
+}
+
+void ArrayFile::put_first(std::size_t axis) {
+  if (axis >= shape.size())
+    throw Error(Code::bug, "axis {} of an array that has {}", axis, shape.size());
+  if (axis == 0) return;
+  strides = with_side_first(steps(), axis);
+  shape = with_side_first(std::move(shape), axis);
+  fortran_order = false;
+}
 
 bool is_array_file(const InputFile& file) {
   const std::vector<std::byte> begin = beginning_of(file);

@@ -29,9 +29,13 @@ struct ArrayFile {
   /// Of the first element: in `file`, or of a deflated member in its own inflated bytes.
   std::uint64_t data_offset = 0;
   std::optional<ZipMember> archived = {};  ///< of an .npz archive: where its bytes lie, and how
-  /// Of a tensor that is neither in C nor in Fortran order: in elements; else empty.
+  /// Of one that is neither in C nor in Fortran order: in elements; else empty.
   std::vector<std::uint64_t> strides = {};
 
+  /// How far apart, in elements, those lie whose index differs by one in an axis.
+  [[nodiscard]] std::vector<std::uint64_t> steps() const;
+  /// The same elements with this axis first. Errors: Code::bug for one that there is not.
+  void put_first(std::size_t axis);
   /// Its elements lie in `file` from data_offset on, in their own order of axes and bytes. The
   /// others come from open_member.
   [[nodiscard]] bool is_located() const { return !archived && strides.empty(); }

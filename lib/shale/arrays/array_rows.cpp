@@ -28,25 +28,49 @@ bool orders_agree(std::span<const std::uint64_t> shape) {
          std::ranges::count_if(shape, is_long) < 2;
 }
 
+// Elements in Fortran order, of one axis that holds all those behind the rows; and those that lie
+// in C order but for the axis of the rows: those before it are one axis, those behind it one item.
+// Nullopt for any others.
+std::optional<FortranArray> as_fortran(const ArrayFile& array) {
+  FortranArray found{.file = {}, .shape = array.shape, .item_bytes = array.dtype.item_bytes()};
+  if (array.strides.empty()) return array.fortran_order ? std::optional(found) : std::nullopt;
+  std::uint64_t before = 1, behind = 1;
+  for (std::size_t axis = array.shape.size(); axis-- > 1;) {
+    const std::uint64_t length = array.shape[axis], step = array.strides[axis];
+    if (length == 1) continue;
+    if (before == 1 && step == behind)
+      behind *= length;
+    else if (step == behind * array.shape[0] * before)
+      before *= length;
+    else
+      return std::nullopt;
+  }
+  if (before == 1 || array.strides[0] != behind) return std::nullopt;
+  found.shape = {array.shape[0], before};
+  found.item_bytes *= behind;
+  return found;
+}
+
 }  // namespace
 
 ArrayRows::ArrayRows(ArrayFile array, std::uint64_t stride, std::string scratch_folder)
     : array_(std::move(array)), stride_(stride), scratch_folder_(std::move(scratch_folder)) {
-  is_fortran_ = array_.fortran_order && stride > 0 && !orders_agree(array_.shape);
-  if (array_.is_located() && !is_fortran_) located_ = array_.file, offset_ = array_.data_offset;
+  if (stride > 0 && !orders_agree(array_.shape)) fortran_ = as_fortran(array_);
+  if (array_.is_located() && !fortran_) located_ = array_.file, offset_ = array_.data_offset;
 }
 
 std::vector<std::string> ArrayRows::notes(std::uint64_t memory_bytes) const {
   std::vector<std::string> notes;
-  if (is_fortran_) {
+  if (fortran_) {
     const FortranPlan plan = fortran_plan(memory_bytes);
-    notes.push_back(
-        fmt::format("{} is in Fortran order; its rows are assembled in {}", name_of(array_),
-                    plan.passes == 1 ? std::string("one pass")
-                                     : fmt::format("two passes, using {} of scratch space",
-                                                   format_size(plan.scratch_bytes))));
+    notes.push_back(fmt::format(
+        "{} {}; its rows are assembled in {}", name_of(array_),
+        array_.fortran_order ? "is in Fortran order" : "has its rows along another axis",
+        plan.passes == 1 ? std::string("one pass")
+                         : fmt::format("two passes, using {} of scratch space",
+                                       format_size(plan.scratch_bytes))));
   }
-  if (!array_.strides.empty()) {
+  if (!array_.strides.empty() && !fortran_) {
     notes.push_back(
         fmt::format("{} is a view with strides; its rows are put in order", name_of(array_)));
   }
@@ -78,8 +102,8 @@ ScratchNeed ArrayRows::scratch_need(std::uint64_t memory_bytes) const {
   if (located_) return {};
   const std::uint64_t bytes = rows() * stride_;
   ScratchNeed need{.most = bytes, .kept = bytes};
-  if (is_fortran_) need.most += fortran_plan(memory_bytes).scratch_bytes;
-  if (is_fortran_ && !array_.is_located()) need.most += bytes;  // unpacked
+  if (fortran_) need.most += fortran_plan(memory_bytes).scratch_bytes;
+  if (array_.archived && (fortran_ || !array_.strides.empty())) need.most += bytes;  // unpacked
   return need;
 }
 
@@ -91,28 +115,35 @@ LocatedRows::Segment ArrayRows::locate(std::uint64_t memory_bytes, const Events&
             .rows = rows(),
             .swaps = array_.swaps};
   return {.path = {},
-          .file = settle(memory_bytes, events),
+          .file = write_out(*open_stream(memory_bytes, events), events),
           .offset = 0,
           .rows = rows(),
           .swaps = array_.swaps};
 }
 
 FortranArray ArrayRows::fortran(PieceSource from) const {
-  return {.file = std::move(from),
-          .data_offset = array_.is_located() ? array_.data_offset : 0,
-          .shape = array_.shape,
-          .item_bytes = array_.dtype.item_bytes()};
+  FortranArray array = *fortran_;
+  array.file = std::move(from);
+  array.data_offset = array_.archived ? 0 : array_.data_offset;
+  return array;
 }
 
 FortranPlan ArrayRows::fortran_plan(std::uint64_t memory_bytes) const {
-  return plan_fortran(array_.shape, array_.dtype.item_bytes(), memory_bytes);
+  return plan_fortran(fortran_->shape, fortran_->item_bytes, memory_bytes);
 }
 
 std::unique_ptr<RowStream> ArrayRows::open_stream(std::uint64_t memory_bytes,
                                                   const Events& events) {
-  if (!is_fortran_) return open_member(array_);
-  if (array_.is_located())
+  if (fortran_ && !array_.archived)
     return open_fortran(fortran(array_.file), memory_bytes, scratch_folder_, events);
+  if (!fortran_) {
+    if (!array_.archived || array_.strides.empty()) return open_member(array_);
+    ArrayFile unpacked = array_;
+    unpacked.file = write_out(*open_member(array_), events);
+    unpacked.archived.reset();
+    unpacked.data_offset = 0;
+    return open_member(unpacked);
+  }
   auto inflated = std::make_shared<ScratchFile>(scratch_folder_);
   const std::unique_ptr<RowStream> member = open_member(array_);
   copy(
@@ -120,15 +151,14 @@ std::unique_ptr<RowStream> ArrayRows::open_stream(std::uint64_t memory_bytes,
   return open_fortran(fortran(std::move(inflated)), memory_bytes, scratch_folder_, events);
 }
 
-// Writes the stream into a file, for rows that are not asked for in order.
-std::shared_ptr<const InputFile> ArrayRows::settle(std::uint64_t memory_bytes,
-                                                   const Events& events) {
+// Writes a stream into a file, for rows that are not asked for in order.
+std::shared_ptr<const InputFile> ArrayRows::write_out(RowStream& stream,
+                                                      const Events& events) const {
   const NamelessFile scratch(scratch_folder_);
-  const std::unique_ptr<RowStream> stream = open_stream(memory_bytes, events);
   OutputFile file(scratch.duplicate(), scratch.path(),
                   {.io = IoMode::automatic, .buffer_bytes = kCopyBytes, .buffers = 2});
   copy(
-      *stream, [&](Bytes piece) { file.append(piece); }, events);
+      stream, [&](Bytes piece) { file.append(piece); }, events);
   (void)file.finish();
   return std::make_shared<const InputFile>(fmt::format("/proc/self/fd/{}", scratch.descriptor()));
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ class ArrayRows {
 
   [[nodiscard]] std::uint64_t rows() const { return array_.shape.front(); }
   /// True if rows have to be put together from all over the file.
-  [[nodiscard]] bool is_fortran() const { return is_fortran_; }
+  [[nodiscard]] bool is_fortran() const { return fortran_.has_value(); }
   /// True if its rows can be read in any order.
   [[nodiscard]] bool is_located() const { return located_ != nullptr; }
   /// What the user should know of how it is read.
@@ -46,15 +47,15 @@ class ArrayRows {
   [[nodiscard]] FortranPlan fortran_plan(std::uint64_t memory_bytes) const;
   [[nodiscard]] std::unique_ptr<RowStream> open_stream(std::uint64_t memory_bytes,
                                                        const Events& events);
-  [[nodiscard]] std::shared_ptr<const InputFile> settle(std::uint64_t memory_bytes,
-                                                        const Events& events);
+  [[nodiscard]] std::shared_ptr<const InputFile> write_out(RowStream& stream,
+                                                           const Events& events) const;
   template <class Use>
   void copy(RowStream& stream, Use use, const Events& events) const;
 
   ArrayFile array_;
   std::uint64_t stride_;
   std::string scratch_folder_;
-  bool is_fortran_ = false;
+  std::optional<FortranArray> fortran_;       // how its rows are put together; without a file
   std::shared_ptr<const InputFile> located_;  // where rows lie one after the other, from offset_ on
   std::uint64_t offset_ = 0;
   std::unique_ptr<RowStream> stream_;

@@ -8,6 +8,7 @@
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 
@@ -33,6 +34,12 @@ std::string why_not_there(const std::string& name, const LeftOutList& left_out) 
   return found == left_out.entries.end()
              ? "is not a field of the input"
              : fmt::format("is left out of its fields ({})", found->reason);
+}
+
+// By its own name, or by that of what became it: `infos/qpos` is the field infos_qpos.
+std::optional<std::size_t> field_called(const Schema& schema, const std::string& name) {
+  const std::optional<std::size_t> field = schema.find(name);
+  return field ? field : schema.find(field_name_of(name));
 }
 
 void append_name(std::string& text, std::string_view name) {
@@ -163,20 +170,22 @@ std::vector<std::size_t> taken_fields(const FieldChoice& choice, const Schema& s
   for (const Field& field : schema.fields) there.push_back(field.name);
   std::vector<std::size_t> fields;
   for (const std::string& name : choice.only) {
-    const std::optional<std::size_t> field = schema.find(name);
+    const std::optional<std::size_t> field = field_called(schema, name);
     if (!field) throw not_a_field("--fields", name, why_not_there(name, left_out), there);
     if (std::ranges::find(fields, *field) != fields.end())
       throw not_a_field("--fields", name, "is named twice", there);
     fields.push_back(*field);
   }
   if (!choice.only.empty()) return fields;
+  std::vector<bool> is_dropped(there.size());
   for (const std::string& name : choice.dropped) {
-    if (schema.find(name) || std::ranges::count(left_out.entries, name, &LeftOut::name) > 0)
-      continue;
-    throw not_a_field("--drop", name, "is not a field of the input", there);
+    if (const std::optional<std::size_t> field = field_called(schema, name))
+      is_dropped[*field] = true;
+    else if (std::ranges::count(left_out.entries, name, &LeftOut::name) == 0)
+      throw not_a_field("--drop", name, "is not a field of the input", there);
   }
   for (std::size_t i = 0; i < there.size(); ++i) {
-    if (!is_in(choice.dropped, there[i])) fields.push_back(i);
+    if (!is_dropped[i]) fields.push_back(i);
   }
   if (fields.empty() && !there.empty())
     throw not_a_field("--drop", choice.dropped.back(), "is the last of its fields", there);
@@ -190,7 +199,8 @@ std::vector<std::string> new_names(const FieldChoice& choice, const Schema& sche
   names = there;
   std::vector<std::string> before;
   for (const FieldName& renamed : choice.renamed) {
-    const auto at = std::ranges::find(there, renamed.of_input);
+    auto at = std::ranges::find(there, renamed.of_input);
+    if (at == there.end()) at = std::ranges::find(there, field_name_of(renamed.of_input));
     if (at == there.end()) {
       throw not_a_field(
           "--rename", renamed.of_input,

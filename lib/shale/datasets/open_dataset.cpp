@@ -14,6 +14,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
@@ -43,7 +44,7 @@ struct UnpackedFile {
   std::shared_ptr<const NamelessFile> file;
   UnpackReport report;
 };
-std::optional<UnpackedFile> unpack(const ForeignRequest& indexing,
+std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const DatasetRequest& request,
                                    const std::vector<std::string>& fields, const Events& events) {
   const InputFile input(indexing.file);
   const Format& format = format_of_file(input);
@@ -62,7 +63,8 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing,
                                                       .memory_bytes = indexing.memory_bytes,
                                                       .parsing = indexing.parsing,
                                                       .progress = progress,
-                                                      .fields = fields});
+                                                      .fields = fields,
+                                                      .axes = request.axes});
   if (!report) return std::nullopt;
   unpacked.report = std::move(*report);
   return unpacked;
@@ -82,7 +84,7 @@ bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request)
   constexpr std::string_view kReasons[] = {"varying_length", "several_integers", "not_packed",
                                            "feature_lists", "compressed"};
   const auto is_there = [&](const std::string& field) {
-    return manifest.schema.find(field).has_value();
+    return manifest.schema.find(field) || manifest.schema.find(field_name_of(field));
   };
   const bool has_all_that_is_wanted =
       !request.fields.empty() && std::ranges::all_of(request.fields, is_there);
@@ -100,9 +102,9 @@ void forget_undivided(LeftOutList& left_out) {
 }
 
 // False, and nothing done: that is of no help.
-bool index_unpacked(OpenedDataset& dataset, ForeignRequest indexing,
+bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
                     const std::vector<std::string>& fields, const Events& events) {
-  std::optional<UnpackedFile> unpacked = unpack(indexing, fields, events);
+  std::optional<UnpackedFile> unpacked = unpack(indexing, request, fields, events);
   if (!unpacked) return false;
   const std::string file = std::exchange(indexing.file, unpacked->file->link());
   // Whatever the file was; of a map of keys the values are others.
@@ -124,13 +126,29 @@ bool index_unpacked(OpenedDataset& dataset, ForeignRequest indexing,
 bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request,
                     const ForeignRequest& indexing, const Events& events) {
   try {
-    if (index_unpacked(dataset, indexing, {}, events)) return true;
+    if (index_unpacked(dataset, request, indexing, {}, events)) return true;
   } catch (const Error& error) {
     if (request.fields.empty() || error.code() != Code::unsupported) throw;
-    if (!index_unpacked(dataset, indexing, request.fields, events)) throw;
+    if (!index_unpacked(dataset, request, indexing, request.fields, events)) throw;
     return true;
   }
-  return !request.fields.empty() && index_unpacked(dataset, indexing, request.fields, events);
+  return !request.fields.empty() &&
+         index_unpacked(dataset, request, indexing, request.fields, events);
+}
+
+// A file whose samples lie along other axes than the first is unpacked, whatever it is.
+void turn_file(OpenedDataset& dataset, const DatasetRequest& request,
+               const ForeignRequest& indexing, const Events& events) {
+  if (format_of_file(InputFile(indexing.file)).list_contents == nullptr) {
+    throw Error(Code::usage, "--axis is for arrays, but the input is {}",
+                format_of_file(InputFile(indexing.file)).a_file)
+        .at(indexing.file)
+        .hint("leave out --axis");
+  }
+  if (index_unpacked(dataset, request, indexing, events)) return;
+  throw Error(Code::unsupported, "holds no table that could be turned")
+      .at(indexing.file)
+      .hint("leave out --axis");
 }
 
 // Makes an index for the time being where the one of a file is missing, or is not what is wanted.
@@ -149,10 +167,11 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
     }
     throw;  // for want of the folder to unpack into
   }
+  if (!request.axes.empty()) return turn_file(dataset, request, indexing, events);
   try {
     make_index(dataset, indexing, events);
     if (gains_by_unpacking(dataset.manifest, request) &&
-        !index_unpacked(dataset, indexing, {}, events))
+        !index_unpacked(dataset, request, indexing, {}, events))
       forget_undivided(dataset.manifest.left_out);
   } catch (const Error& error) {
     if (!request.may_unpack || error.code() != Code::unsupported) throw;
@@ -219,7 +238,7 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
     const ShardLayout& layout = dataset.manifest.layout;
     if (!parsing.is_given()) parsing = parsing_of(layout);
     if (is_parsed_so(layout, parsing) && (!request.with_checksums || layout.has_checksums) &&
-        !gains_by_unpacking(dataset.manifest, request) &&
+        !gains_by_unpacking(dataset.manifest, request) && request.axes.empty() &&
         (as == nullptr || (layout.rows.has_index() &&
                            IndexedAs{dataset.manifest.schema, layout.has_checksums} == *as)))
       return dataset;

@@ -9,6 +9,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/data/sample_axis.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
@@ -32,6 +33,8 @@ struct DatasetRequest {
   std::uint64_t memory_bytes = 256 << 20;
   bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
   std::vector<std::string> fields = {};  ///< that are wanted; what is wrong with others is ignored
+  std::vector<SampleAxis> axes =
+      {};  ///< of a file: of arrays whose samples are not along the first
   /// All is to be read: the checksums of a file's own container are proved where its index has
   /// none.
   bool proves_container = false;

@@ -14,6 +14,7 @@
 #include "shale/data/digest.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/sample.hpp"
+#include "shale/data/sample_axis.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/format/key_map.hpp"
 #include "shale/format/options.hpp"
@@ -29,6 +30,7 @@
 
 namespace shale {
 
+struct FileContents;  // file_contents.hpp
 struct Layout;
 
 /// One sample encoded for one format. Offsets in `row` are relative to the part that they are in
@@ -158,6 +160,7 @@ struct UnpackRequest {
   Parsing parsing = {};        ///< as for survey()
   WalkProgress progress = {};  ///< bytes written, and their total: 0 and 0 until they are known
   std::vector<std::string> fields = {};  ///< only these; empty: all, if they have to be unpacked
+  std::vector<SampleAxis> axes = {};     ///< of arrays whose samples do not lie along the first
 };
 
 /// The result of reading a shard with the container's own library.
@@ -256,6 +259,9 @@ struct Format {
   /// of `memory_bytes` here, all of it in a child. Errors: Code::unsupported by name; Code::limit;
   /// Code::damaged; Code::io, before anything is written, if there is not enough space.
   std::optional<UnpackReport> (*unpack)(const UnpackRequest&) = nullptr;
+  /// All arrays of a file of another tool, whether or not they are a table of samples. Null: its
+  /// files hold no arrays by name. Reads no payload. Errors: Code::damaged, Code::limit, Code::io.
+  FileContents (*list_contents)(const InputFile& file, const WalkProgress& progress) = nullptr;
   /// Walks a shard's files, with every access checked against their bounds, and passes the index
   /// rows to the sink in order. For shale's own shards, and for files that survey() describes, as
   /// layout.dialect says. A missing value has the offset kMissing. Damage goes to the finding sink;

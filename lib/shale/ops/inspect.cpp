@@ -12,6 +12,7 @@
 #include "shale/data/field_choice.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/loading/block_proof.hpp"
+#include "shale/ops/list_arrays.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 
@@ -134,10 +135,29 @@ void look_at_files(const OpenedDataset& dataset, DatasetInfo& info, const Events
   }
 }
 
+void add_arrays(DatasetInfo& info, const DatasetRequest& request, const Events& events) {
+  try {
+    info.contents = list_arrays(request.path, events);
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported) throw;
+  }
+  if (info.contents) info.commands = convert_commands(*info.contents, request.path);
+}
+
 DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   DatasetInfo info;
   if (look_at(request.path) == Place::unfinished) return info;
-  const OpenedDataset opened = open_dataset(request, events);
+  std::optional<OpenedDataset> found;
+  try {
+    found = open_dataset(request, events);
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported) throw;
+    add_arrays(info, request, events);
+    if (!info.contents) throw;
+    info.obstacle = error;
+    return info;
+  }
+  const OpenedDataset& opened = *found;
   info.is_complete = true;
   info.is_indexed = opened.temporary_index == nullptr;
   info.manifest = opened.manifest;
@@ -149,6 +169,8 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
     look_at_files(opened, info, events);
     if (std::optional<std::string> note = note_of_unfinished_run(request.path))
       info.notes.push_back(std::move(*note));
+  } else {
+    add_arrays(info, request, events);
   }
   events.stop_if_asked();
   return info;

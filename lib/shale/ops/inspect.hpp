@@ -10,6 +10,7 @@
 #include "shale/data/manifest.hpp"
 #include "shale/data/sample.hpp"
 #include "shale/datasets/open_dataset.hpp"
+#include "shale/format/file_contents.hpp"
 
 namespace shale {
 
@@ -25,6 +26,11 @@ struct DatasetInfo {
   std::vector<ManifestFile> bad_files;
   std::uint64_t bad_file_count = 0;
   bool knows_files = true;  ///< false: there were too many
+  /// Of a file of named arrays: all of them.
+  std::optional<FileContents> contents = {};
+  /// Why `contents` are not read in place as a table; then all but them is empty.
+  std::optional<Error> obstacle = {};
+  std::vector<std::string> commands = {};  ///< that convert such a file
 };
 inline constexpr std::uint64_t kMostSizedFiles = 10'000;
 /// Errors: same as open_dataset.

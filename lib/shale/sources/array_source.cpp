@@ -117,6 +117,7 @@ class ArraySource final : public Source {
     for (const ArrayFile& array : column.arrays) {
       facts += fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", column.name, array.dtype.descr(),
                            array.swaps.size(), array.fortran_order, array.shape.front(), stride);
+      for (const std::uint64_t step : array.strides) facts += fmt::format("{} ", step);
       facts += content_of(array) + "\n";
       // Arrays without rows hold none of any run.
       if (array.shape.front() == 0) continue;

@@ -53,6 +53,7 @@ constexpr InputOption kInputOptions[] = {
     {"--database", [](const InputRequest& r) { return !r.container.parsing.database.empty(); }},
     {"--on", [](const InputRequest& r) { return r.join.on != JoinOn::unset; }},
     {"--partners", [](const InputRequest& r) { return r.join.partners != Partners::unset; }},
+    {"--axis", [](const InputRequest& r) { return !r.axes.empty(); }},
 };
 
 constexpr std::uint32_t kTakesOrder =
@@ -266,7 +267,7 @@ Error for_folders_only(const InputRequest& request, std::string_view option) {
 Recognition recognize_arrays(SoughtInput& input) {
   std::optional<ArrayColumns> arrays =
       find_array_columns(words_with_sets(input.request.inputs), input.request.fields.only,
-                         input.request.fields.dropped);
+                         input.request.fields.dropped, input.request.axes);
   if (!arrays) return {};
   if (std::string note = note_on_words(input.request.inputs); !note.empty())
     arrays->notes.push_back(std::move(note));
@@ -295,6 +296,7 @@ OpenedInput open_stored(SoughtInput& input, const std::vector<SetMember>& files)
                                         .memory_bytes = request.memory_bytes,
                                         .may_unpack = true,
                                         .fields = request.fields.only,
+                                        .axes = request.axes,
                                         .proves_container = true,
                                         .takes_damaged = request.on_damage == OnDamage::leave_out},
                                        input.events);
@@ -424,7 +426,7 @@ constexpr InputKind kInputKinds[] = {
      .refusal = not_for_named_folders},
     {.name = "arrays",
      .recognize = recognize_arrays,
-     .takes = kTakesOrder,
+     .takes = kTakesOrder | kTakesAxis,
      .may_be_rows = true,
      .refusal = for_folders_only},
     {.name = "a list of files",
@@ -443,7 +445,7 @@ constexpr InputKind kInputKinds[] = {
      .takes = kTakesOfFiles | kTakesGroup | kTakesPairs},
     {.name = "a dataset",
      .recognize = recognize_dataset,
-     .takes = kTakesOrder | kTakesIndexDir | kTakesParse | kTakesDatabase,
+     .takes = kTakesOrder | kTakesIndexDir | kTakesParse | kTakesDatabase | kTakesAxis,
      .may_be_rows = true,
      .refusal = for_folders_only},
 };

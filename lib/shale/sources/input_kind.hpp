@@ -42,6 +42,7 @@ enum InputOptionBit : std::uint32_t {
   kTakesDatabase = 1U << 14U,
   kTakesOn = 1U << 15U,
   kTakesPartners = 1U << 16U,
+  kTakesAxis = 1U << 17U,
 };
 /// In the order of their bits.
 [[nodiscard]] std::span<const InputOption> input_options();

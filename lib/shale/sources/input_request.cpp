@@ -61,6 +61,8 @@ InputRequest recorded_input(const Manifest& manifest, const std::string& dataset
   if (!manifest.transform.empty() && !other_codec(manifest.transform))
     input.images = image_request_of(manifest.transform);
   input.files = {.allow_empty = true};
+  if (const std::string axes = option_of(manifest, kAxisOption); !axes.empty())
+    input.axes = parse_axes(axes);
   if (!is_of_files) {
     input.container.parsing = recorded_parsing(manifest);
     return input;

@@ -10,6 +10,7 @@
 
 #include "shale/data/field_choice.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/data/sample_axis.hpp"
 #include "shale/encoding/image_options.hpp"
 #include "shale/folders/folder_source.hpp"
 #include "shale/folders/list_source.hpp"
@@ -83,7 +84,8 @@ struct InputRequest {
   FileRequest files = {.pairs = {.policy = PairPolicy::automatic}};
   ContainerRequest container = {};
   FieldChoice fields = {};
-  JoinRequest join = {};  ///< of inputs with names
+  std::vector<SampleAxis> axes = {};  ///< of arrays, in files of other tools too
+  JoinRequest join = {};              ///< of inputs with names
   OrderRequest order = {};
   OnDamage on_damage = OnDamage::stop;  ///< of a dataset
   ImageRequest images = {};             ///< what is done to the images; empty: nothing

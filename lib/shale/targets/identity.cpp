@@ -29,6 +29,7 @@ constexpr Difference kOfTheInput[] = {
     {kFieldsOption, "fields that were chosen or renamed", "fields as they are"},
     {kParseOption, "samples found by --parse", "samples as they are recognized"},
     {kDatabaseOption, "named databases", "the file as it is"},
+    {kAxisOption, "arrays along the axes of --axis", "arrays along their first axis"},
     {kLayoutOption, "files of a layout", "shards"},
 };
 
@@ -91,6 +92,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (!source.folders.empty()) options.emplace_back(kFoldersOption, source.folders);
   if (!source.fields.empty()) options.emplace_back(kFieldsOption, source.fields);
   for (auto& word : parsing_words(request.container.parsing)) options.push_back(std::move(word));
+  if (!request.axes.empty()) options.emplace_back(kAxisOption, axes_text(request.axes));
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);

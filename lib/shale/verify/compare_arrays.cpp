@@ -24,20 +24,6 @@ constexpr std::uint64_t kInflatedAtOnce = 256 * 1024;
 
 using Axes = std::vector<std::uint64_t>;
 
-// In elements: how far apart two of them lie whose index differs by one in that axis.
-Axes strides_of(const ArrayFile& array) {
-  if (!array.strides.empty()) return array.strides;
-  Axes strides(array.shape.size(), 1);
-  if (array.fortran_order) {
-    for (std::size_t axis = 1; axis < strides.size(); ++axis)
-      strides[axis] = strides[axis - 1] * array.shape[axis - 1];
-  } else {
-    for (std::size_t axis = strides.size() - 1; axis > 0; --axis)
-      strides[axis - 1] = strides[axis] * array.shape[axis];
-  }
-  return strides;
-}
-
 // Of the element with this number in C order: its index in every axis.
 Axes index_of(std::uint64_t number, const Axes& shape) {
   Axes index(shape.size());
@@ -173,7 +159,8 @@ class ElementCheck {
 std::vector<SampledElement> sample_elements(const ArrayFile& array, std::uint64_t first_row,
                                             std::uint64_t most, const Events& events) {
   const std::uint64_t all_bytes = array.bytes();
-  if (all_bytes == 0 || (is_deflated(array) && !array.fortran_order)) return {};
+  if (all_bytes == 0 || (is_deflated(array) && !array.fortran_order && array.strides.empty()))
+    return {};
   const std::uint64_t count = all_bytes / array.dtype.item_bytes();
   const std::uint64_t in_row = count / array.shape.front();
   const std::uint64_t taken = std::min(
@@ -183,7 +170,7 @@ std::vector<SampledElement> sample_elements(const ArrayFile& array, std::uint64_
   if (taken < count) Permutation(count, kSampledBySeed).at_each(numbers);
   std::ranges::sort(numbers);
 
-  const Axes strides = strides_of(array);
+  const Axes strides = array.steps();
   std::vector<SampledElement> elements;
   std::vector<std::uint64_t> places;
   for (const std::uint64_t number : numbers) {

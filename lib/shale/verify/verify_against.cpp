@@ -165,17 +165,23 @@ void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& data
                   log);
 }
 
+// Along which its input was read.
+std::vector<SampleAxis> axes_of(const Manifest& manifest) {
+  const std::string axes = option_of(manifest, kAxisOption);
+  return axes.empty() ? std::vector<SampleAxis>() : parse_axes(axes);
+}
+
 // Where not all arrays go together, or can be read, those that became fields; `others` then says
 // what is wrong with the rest.
 std::optional<ArrayColumns> find_compared_arrays(const VerifyRequest& request, const Manifest& ours,
                                                  std::string& others) {
   try {
-    return find_array_columns(words_with_sets(request.against), {});
+    return find_array_columns(words_with_sets(request.against), {}, {}, axes_of(ours));
   } catch (const Error& error) {
     if (error.code() == Code::usage || error.code() == Code::io) throw;
     try {
-      std::optional<ArrayColumns> chosen =
-          find_array_columns(words_with_sets(request.against), names_in_input(ours));
+      std::optional<ArrayColumns> chosen = find_array_columns(
+          words_with_sets(request.against), names_in_input(ours), {}, axes_of(ours));
       others = error.message();
       return chosen;
     } catch (const Error& again) {
@@ -216,7 +222,8 @@ OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest
        .generator = request.generator,
        .memory_bytes = request.memory_bytes,
        .may_unpack = true,
-       .fields = names_in_input(ours)},
+       .fields = names_in_input(ours),
+       .axes = is_own ? std::vector<SampleAxis>() : axes_of(ours)},
       events);
 }
 

@@ -429,7 +429,7 @@ constexpr Refused kRefused[] = {
        const Hdf5Handle type(H5Tcreate(H5T_OPAQUE, 4), H5Tclose);
        file.put("x", type.id(), {4}, type.id(), nullptr);
      }},
-    {"dataset 'x' holds a compound type (a, b)",
+    {"dataset 'x.a' is stored among the other members of a compound type",
      [](ForeignFile& file) {
        const Hdf5Handle type(H5Tcreate(H5T_COMPOUND, 8), H5Tclose);
        H5Tinsert(type.id(), "a", 0, H5T_STD_I32LE);
@@ -451,8 +451,8 @@ constexpr Refused kRefused[] = {
        const Hdf5Handle type = ForeignFile::sequence_of(H5T_STD_U8LE);
        file.put("x", type.id(), {4, 2}, type.id(), nullptr);
      }},
-    {"has no dataset of samples at its root (it is empty)", [](ForeignFile&) {}},
-    {"has no dataset of samples at its root (there is group 'train')",
+    {"has no dataset of samples (it is empty)", [](ForeignFile&) {}},
+    {"has no dataset of samples (there is group 'train')",
      [](ForeignFile& file) {
        const Hdf5Handle group(H5Gcreate2(file.id(), "train", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                               H5Gclose);
