@@ -265,7 +265,7 @@ OpenedDataset open_with_arrays(const DatasetRequest& request, const SetMember& m
   for (const std::string& field : arrays)
     indexing.parsing.keys += (indexing.parsing.keys.empty() ? "" : "\n") + field;
   OpenedDataset file;
-  if (!index_unpacked(file, std::move(indexing), {}, events))
+  if (!index_unpacked(file, request, std::move(indexing), {}, events))
     throw Error(Code::bug, "its integers are not unpacked as arrays").at(member.path);
   return file;
 }
