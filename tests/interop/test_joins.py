@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import shale
 import shale.torch
-from conftest import run_shale
+from conftest import jpeg, run_shale
 from dataset_reading import manifest_of
 
 ROWS = 12
@@ -327,3 +327,18 @@ def test_a_table_that_is_wrong_is_named_with_its_row(content, text, tmp_path):
     words = [f"x={tmp_path / 'x.npy'}"] if "key" not in content else ["--on", "key", f"x={tmp_path / 'k.lmdb'}"]
     told = run_shale("convert", *words, f"y={tmp_path / 'y.csv'}", tmp_path / "out", "--to", "record", code=1).stderr.decode()
     assert "y.csv" in told and re.search(text, told), told
+
+
+def test_what_a_sample_lacks_counts_only_where_it_is_taken(tmp_path):
+    for name in ("image/1.jpg", "image/2.jpg", "mask/1.png"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(jpeg(1))
+    np.save(tmp_path / "x.npy", np.arange(2.0))
+    words = [f"x={tmp_path}/x.npy", f"image={tmp_path}/image", f"mask={tmp_path}/mask"]
+    convert = ("convert", *words, "--on", "row", "--to", "record", "--on-error", "fail")
+
+    refusal = run_shale(*convert, tmp_path / "no", "--drop", "image", code=1).stderr
+    assert b"has no partner of 'mask'" in refusal
+    run_shale(*convert, tmp_path / "out", "--fields", "x")
+    assert len(shale.Dataset(tmp_path / "out")) == 2

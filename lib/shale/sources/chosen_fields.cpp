@@ -106,21 +106,10 @@ class ChosenFields final : public SourceOver {
       if (!place_of_[i] && is_located(schema.fields[i].kind))
         sample.bytes -= std::min(sample.bytes, cells[i].place.length);
     }
-    if (!sample.lacks.empty() && has_all_taken(sample)) sample.lacks.clear();
+    if (!lacks_any_of(fields_, sample, schema)) sample.lacks.clear();
     move_fields(sample.files, &PendingFile::field);
     move_fields(sample.known, &KnownValue::field);
     return sample;
-  }
-
-  // Of a sample that lacks a file or a row, as the source has it: what is missing is not taken.
-  [[nodiscard]] bool has_all_taken(const PendingSample& sample) const {
-    return std::ranges::all_of(fields_, [&](std::size_t field) {
-      const Field& taken = source_->info().schema.fields[field];
-      const bool is_beside_files = taken.is_optional || !is_located(taken.kind);
-      return std::ranges::count(sample.files, field, &PendingFile::field) > 0 ||
-             std::ranges::count(sample.known, field, &KnownValue::field) > 0 ||
-             (is_beside_files && !sample.lacks_row);
-    });
   }
 
   template <class Value>
@@ -137,6 +126,18 @@ class ChosenFields final : public SourceOver {
 };
 
 }  // namespace
+
+bool lacks_any_of(std::span<const std::size_t> fields, const PendingSample& sample,
+                  const Schema& schema) {
+  if (sample.lacks.empty()) return false;
+  return !std::ranges::all_of(fields, [&](std::size_t field) {
+    const Field& taken = schema.fields[field];
+    const bool is_beside_files = taken.is_optional || !is_located(taken.kind);
+    return std::ranges::count(sample.files, field, &PendingFile::field) > 0 ||
+           std::ranges::count(sample.known, field, &KnownValue::field) > 0 ||
+           (is_beside_files && !sample.lacks_row);
+  });
+}
 
 std::unique_ptr<Source> make_chosen_fields(std::unique_ptr<Source> source,
                                            const FieldChoice& choice, const std::string& input,

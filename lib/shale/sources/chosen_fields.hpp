@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "shale/data/field_choice.hpp"
@@ -23,5 +25,9 @@ namespace shale {
                                                            const std::string& recorded,
                                                            const std::string& input,
                                                            const CastWork& work);
+
+/// Whether what a sample lacks (PendingSample::lacks) is of one of these fields of its schema.
+[[nodiscard]] bool lacks_any_of(std::span<const std::size_t> fields, const PendingSample& sample,
+                                const Schema& schema);
 
 }  // namespace shale

@@ -19,6 +19,7 @@
 #include "shale/io/batch_reader.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
+#include "shale/sources/chosen_fields.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/key_join.hpp"
 
@@ -181,6 +182,8 @@ class JoinedSource final : public OrderableSource {
     for (JoinedPart& part : parts) parts_.emplace_back(std::move(part));
     was_read_.assign(parts_.size(), false);
     fields_ = chosen_fields(name_fields(parts_), parts_, rules.fields);
+    taken_.resize(parts_.size());
+    for (const JoinedField& field : fields_) taken_[field.part].push_back(field.field);
     if (rules.join.on == JoinOn::key) {
       pair_by_key();
     } else {
@@ -344,7 +347,8 @@ class JoinedSource final : public OrderableSource {
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       if (!samples[p]) continue;
       PendingSample& one = *samples[p];
-      if (all.lacks.empty()) all.lacks = std::move(one.lacks), all.lacks_row = one.lacks_row;
+      if (all.lacks.empty() && lacks_any_of(taken_[p], one, parts_[p].info().schema))
+        all.lacks = std::move(one.lacks), all.lacks_row = one.lacks_row;
       if (all.damage.empty()) all.damage = std::move(one.damage);
       all.has_crc32c = all.has_crc32c || one.has_crc32c;
       files.push_back(std::move(one.keeps_open));
@@ -491,6 +495,7 @@ class JoinedSource final : public OrderableSource {
   const Events& events_;
   std::vector<PartReader> parts_;
   std::vector<JoinedField> fields_;
+  std::vector<std::vector<std::size_t>> taken_;    // of each part, those that are among them
   std::vector<std::shared_ptr<ChosenRows>> rows_;  // by key: of each input
   std::vector<std::uint64_t> alone_;               // by key: of each input, what is not taken
   std::vector<std::optional<PendingSample>> held_;
