@@ -101,7 +101,7 @@ def _cast(value: Any, name: str) -> str:
         if isinstance(dtype, str):
             return dtype
         try:
-            return np.dtype(dtype).name
+            return str(np.dtype(dtype).name)
         except TypeError:
             return str(dtype)  # "torch.float32"
 

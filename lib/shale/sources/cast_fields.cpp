@@ -205,7 +205,7 @@ class CastFields final : public SourceOver {
       cast_bytes += how->bytes_after(bytes);
     }
     refuse_over_memory(batch.bytes + cast_bytes, run);
-    batch.pending.assign(1, std::move(read));
+    batch.pending.push_back(std::move(read));
     const std::vector<std::vector<Bytes>> columns = load_runs(batch, reading_, reader_);
     run.columns.resize(run.cells.size());
     for (const CastOfField& how : casts_) {
@@ -232,7 +232,7 @@ class CastFields final : public SourceOver {
     Batch batch = std::exchange(batch_, {});
     batch.first = next_;
     batch.bytes = bytes;
-    batch.pending.assign(1, values_of(sample));
+    batch.pending.push_back(values_of(sample));
     std::vector<Sample> read;
     if (bytes > 0) read = load_batch(batch, reading_, reader_);
     sample.damage = batch.pending.front().damage;
@@ -240,6 +240,7 @@ class CastFields final : public SourceOver {
       if (sample.damage.empty()) cast_value(how, read, sample);
     }
     std::ranges::stable_sort(sample.known, {}, &KnownValue::field);
+    batch.pending.clear();
     batch_ = std::move(batch);
   }
 
