@@ -9,10 +9,12 @@ from typing import Any, Callable, TypeVar
 OTHER_WORDS = {
     "batch_sampler": "batches are made by batch_size, shuffle, indices, weights and proportions",
     "generator": "the order and the seeds of transforms follow from seed=",
+    "in_order": "batches come in order, whichever thread loads them",
     "multiprocessing_context": "batches are loaded by threads: num_threads=",
     "num_shards": "ranks are given by rank= and num_replicas=",
     "num_workers": "batches are loaded by threads: num_threads=",
     "persistent_workers": "batches are loaded by threads, which end with the epoch",
+    "pin_memory_device": "pin_memory= is for CUDA",
     "sampler": "the order follows from shuffle=, seed=, indices=, weights= and proportions=",
     "timeout": "batches are loaded by threads, which nothing ends",
     "worker_init_fn": "batches are loaded by threads; a transform with a parameter `seed` gets one for each sample",

@@ -45,7 +45,9 @@ def words_of_place(place: str) -> List[bytes]:
 
 
 def _absolute(path: bytes) -> bytes:
-    """`@files.txt` is a list of files, unless there is a file of that name."""
+    """`@files.txt` is a list of files, and `{/a.h5,/b.h5}` a pattern of absolute paths, unless there is a file of that name."""
+    if path.startswith(b"{/") and not os.path.lexists(path):
+        return path
     if path.startswith(b"@") and not os.path.lexists(path):
         return b"@" + os.path.abspath(path[1:])
     return os.path.abspath(path)

@@ -225,7 +225,9 @@ def test_a_list_names_files_of_any_kind(records, tmp_path):
     word = f"@{records / 'files.txt'}"
     expected = [(file * 10 + i, bytes([file * 20, 65 + i])) for file in (7, 5, 7) for i in range(3)]
     assert read_all(shale.Dataset(word)) == expected
-    assert read_all(shale.Dataset([records / name for name in names])) == expected
+    several = shale.Dataset([records / name for name in names])
+    assert read_all(several) == read_all(pickle.loads(pickle.dumps(several))) == read_all(shale.Dataset(several.path)) == expected
+    assert several.info.samples == shale.info([records / name for name in names]).samples == 9
     for command in ("info", "ls", "verify", "index", "verify"):
         assert b"part-7" in run_shale(command, word).stdout or command != "index"
     assert run_shale("cat", word, "3", "--field", "image").stdout == expected[3][1]

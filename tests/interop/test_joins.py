@@ -195,6 +195,7 @@ def is_joined_alike(words, out, **join):
         count, field, last = len(made), next(iter(made.types)), made[len(made) - 1]["key"]
         assert joined.find(last) == count - 1
         assert pickle.loads(pickle.dumps(joined))[0].keys() == made[0].keys()
+        assert joined.info.samples == count and joined.info.format == "join" and "join" in repr(joined)
     listed = run_shale("ls", *words, "--tsv", *options).stdout.split(b"\n")
     assert len(listed) == count + 1 and last.encode() in listed[-2]
     assert run_shale("cat", *words, "1", "--json", *options).stdout

@@ -289,7 +289,7 @@ std::string text_of_inputs(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-OpenedDataset open_joined_inputs(InputRequest request, const Events& events) {
+OpenedDataset open_joined_inputs(const InputRequest& request, const Events& events) {
   const std::string scratch = temporary_folder();
   std::string place = text_of_inputs(request.inputs);
   std::unique_ptr<Source> source = open_input(request, scratch, events);

@@ -21,6 +21,6 @@ namespace shale {
 /// of the join. Errors: same as open_input; Code::unsupported, by field, for values that do not lie
 /// in the files as they are (compressed, big-endian, in Fortran order), and for folders, whose
 /// samples are files; Code::limit for more than 65,536 shards.
-[[nodiscard]] OpenedDataset open_joined_inputs(InputRequest request, const Events& events);
+[[nodiscard]] OpenedDataset open_joined_inputs(const InputRequest& request, const Events& events);
 
 }  // namespace shale
