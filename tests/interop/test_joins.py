@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shutil
 
 import h5py
 import lmdb
@@ -308,6 +309,21 @@ def test_a_table_is_joined_by_row_and_read_in_place(tmp_path):
     (tmp_path / "y.tsv").write_text("label\n" + "".join(f"{row % 3}\n" for row in range(ROWS)))
     run_shale("convert", *words, tmp_path / "one", "--to", "npy")
     assert shale.Dataset(tmp_path / "one").types == {"x": "uint8 (8, 8, 3)", "y": "integer"}
+
+
+def test_a_flat_folder_gets_its_labels_from_a_table(photos, tmp_path):
+    """It was refused for want of class folders."""
+    (tmp_path / "flat").mkdir()
+    names = [path.name for path in sorted((photos / "n00").iterdir())]
+    for name in names:
+        shutil.copy(photos / "n00" / name, tmp_path / "flat" / name)
+    (tmp_path / "labels.csv").write_text("image,species\n" + "".join(f"{name},{n}\n" for n, name in enumerate(names)))
+    words = [f"image={tmp_path / 'flat'}", f"label={tmp_path / 'labels.csv'}"]
+    run_shale("convert", *words, tmp_path / "out", "--to", "record", "--on", "key")
+    run_shale("verify", tmp_path / "out", *against(words), "--on", "key")
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [(one["key"], one["label"]) for one in dataset] == [(name, n) for n, name in enumerate(names)]
+    assert b"no class folders" in run_shale("convert", tmp_path / "flat", tmp_path / "none", "--to", "record", code=1).stderr
 
 
 @pytest.mark.parametrize(

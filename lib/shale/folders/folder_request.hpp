@@ -63,7 +63,8 @@ struct FileRequest {
   bool refuses_incomplete = false;  ///< a file without row, and a row without file, in the file of
                                     ///< labels are errors; else the one is a sample that lacks
                                     ///< something (PendingSample::lacks), the other is ignored
-  bool groups_frames = false;       ///< images are frames: a sample is a video
+  bool may_be_flat = false;    ///< images that lie in no class folder, and have no label, are fine
+  bool groups_frames = false;  ///< images are frames: a sample is a video
   FrameOrder frame_order = FrameOrder::natural;
   PairRequest pairs = {};
   ListingRequest listing = {};

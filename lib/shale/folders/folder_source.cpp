@@ -181,7 +181,8 @@ class FolderList final : public InputList {
       info_.notes.push_back(folders_inside_.note_for(request_.root));
     if (unknown_class_ && info_.metadata != kMetadataWithLabels) throw Error(*unknown_class_);
     if (pairs_) match_partners();
-    if (!has_labels_ && !has_metadata_ && !pairs_ && loose_files_ > 0) throw no_class_folders();
+    const bool may_be_flat = has_metadata_ || pairs_ || request_.files.may_be_flat;
+    if (!has_labels_ && !may_be_flat && loose_files_ > 0) throw no_class_folders();
     ignored_.finish();
     if (!request_.files.listing.written.empty()) store_listing(std::move(head));
   }
@@ -444,7 +445,8 @@ class FolderList final : public InputList {
       }
     }
     const bool needs_classes = request_.needs_labels || request_.files.groups_frames;
-    if (loose_files_ > 0 && (!needs_classes || (classes.empty() && (metadata_ || pairs_))))
+    const bool may_be_flat = metadata_ || pairs_ || request_.files.may_be_flat;
+    if (loose_files_ > 0 && (!needs_classes || (classes.empty() && may_be_flat)))
       return list_flat_files();
     if (classes.empty() && loose_files_ > 0) throw no_class_folders();
     if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);

@@ -140,6 +140,7 @@ InputRequest input_of_group(const InputRequest& request, const JoinedGroup& grou
   one.fields = {};
   if (group.what == What::folders) {
     one.container = {};
+    one.files.may_be_flat = true;  // another input may have the labels
   } else {
     one.labels = {};
     one.classes = {};
