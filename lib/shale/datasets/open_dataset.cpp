@@ -228,6 +228,9 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
                         const Events& events) {
   OpenedDataset dataset;
   dataset.paths = paths_of_index(file, request.index_folder);
+  // It may have come to its name since.
+  if (!is_manifest(dataset.paths.manifest))
+    dataset.paths = paths_of_index(file, request.index_folder);
   Parsing parsing = request.parsing;
   if (is_manifest(dataset.paths.manifest)) {
     read_into(dataset, request.memory_bytes);

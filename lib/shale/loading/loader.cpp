@@ -201,6 +201,8 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
                           .generator = request.generator,
                           .keeps_fresh = true};
   paths_ = paths_of_index(file, request.index_folder);
+  // It may have come to its name since.
+  if (!is_manifest(paths_.manifest)) paths_ = paths_of_index(file, request.index_folder);
   file_ = file;
   stamp_ = stamp_of(file).value_or(FileStamp{});
   if (!request.index_folder.empty()) {

@@ -35,12 +35,22 @@ constexpr std::uint64_t kSmallIndexBytes = 4 << 20;
 constexpr std::uint64_t kMostIndexBytesKept = 64 << 20;
 constexpr std::uint32_t kReadsInFlight = 64;
 
-// Between two looks at it another set may take its place.
-InputFile open_manifest(const std::string& path) try {
-  return InputFile(path);
+// Between two looks at it another set, or another index of the file, may take its place.
+Error replaced(const LoaderState::Setting& setting) {
+  return replaced_dataset(setting.file.empty() ? setting.paths.manifest : setting.file);
+}
+
+InputFile open_manifest(const LoaderState::Setting& setting) try {
+  return InputFile(setting.paths.manifest);
 } catch (const Error& error) {
   if (error.code() != Code::not_found) throw;
-  throw replaced_dataset(path);
+  throw replaced(setting);
+}
+
+// Its lists come to their names before the manifest that they belong to.
+void refuse_other_index(const LoaderState::Setting& setting) {
+  if (setting.file.empty() || !setting.held_shards.empty()) return;
+  if (self_hash_of(open_manifest(setting)) != setting.self_hash) throw replaced(setting);
 }
 
 Error changed_since_opened(const std::string& file, std::string_view change) {
@@ -255,10 +265,10 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
     if (!manifest_) {
-      InputFile manifest = open_manifest(setting_.paths.manifest);
+      InputFile manifest = open_manifest(setting_);
       if (self_hash_of(manifest) != setting_.self_hash) {
         appended_ = outline_appended_to(manifest);
-        if (!appended_) throw replaced_dataset(setting_.paths.manifest);
+        if (!appended_) throw replaced(setting_);
       }
       manifest_.emplace(std::move(manifest));
       track_descriptor(*manifest_, true);
@@ -267,7 +277,7 @@ ManifestShard LoaderState::facts_of(std::uint64_t number) {
   return read_shard_line(*manifest_, appended_ ? *appended_ : setting_.outline, number);
 }
 
-std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
+std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) try {
   auto shard = std::make_unique<OpenShard>(OpenShard{
       ShardReader(setting_.paths, setting_.outline.manifest, facts_of(number), keeps_files_open_)});
   bool is_proved = !setting_.proves_indexes || !setting_.held_shards.empty();
@@ -294,6 +304,9 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   is_proved_[number] = true;
   return shard;
+} catch (const Error& error) {
+  if (error.code() == Code::damaged) refuse_other_index(setting_);
+  throw;
 }
 
 // Reading all parts of the fingerprint takes longer than a row: once it is right, the stamp tells.
@@ -378,7 +391,7 @@ void LoaderState::refuse_changes() {
 // and each of them is compared with what it was when its shard is opened.
 std::optional<Error> LoaderState::change_of(const std::string& opened) {
   if (setting_.file.empty()) {
-    const InputFile manifest = open_manifest(opened);
+    const InputFile manifest = open_manifest(setting_);
     if (self_hash_of(manifest) == setting_.self_hash || outline_appended_to(manifest))
       return std::nullopt;
     return replaced_dataset(opened);

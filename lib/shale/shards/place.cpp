@@ -20,6 +20,8 @@ namespace shale {
 namespace {
 
 constexpr std::size_t kMostEntriesBesideSplits = 4096;
+// `kMostLooks`: where somebody works.
+constexpr int kLooks = 3, kMostLooks = 30;
 
 // The unfinished dataset is that of a Writer.
 bool is_of_program(const std::string& directory) try {
@@ -39,7 +41,6 @@ std::optional<struct stat> facts_to_look_at(const std::string& path) try {
 // More than one look: a set that takes the place of another is in one of two places at any time,
 // and may change between them.
 bool holds_manifest(const std::string& directory) {
-  constexpr int kLooks = 3;
   for (int look = 0; look < kLooks; ++look) {
     if (is_manifest(DatasetPaths(directory).manifest)) return true;
   }
@@ -76,27 +77,46 @@ std::vector<std::string> splits_of_parts_in(const std::string& directory) {
 
 }  // namespace
 
+namespace {
+
+// While it comes to its name one and the same index has another place, which counts, too.
+FileStamp stamp_of_index(const std::string& file) {
+  const std::string manifest = paths_of_index(file, "").manifest;
+  std::optional<FileStamp> stamp = stamp_of(manifest);
+  if (!stamp || *stamp == FileStamp{}) return {};
+  stamp->inode += manifest.size();
+  return *stamp;
+}
+
+}  // namespace
+
+// More than one look, as for a set.
 DatasetPaths paths_of_index(const std::string& file, const std::string& index_folder) {
   DatasetPaths paths = DatasetPaths::of_file(file, index_folder);
-  if (stands(paths.manifest)) return paths;
   const std::string name = file.substr(file.rfind('/') + 1);
   const std::string work = WorkFolder::path_beside(join_path(paths.lists, name)),
                     next = join_path(work, WorkFolder::kNewName),
                     next_manifest = join_path(next, fmt::format("{}.{}", name, kManifestName)),
                     old = join_path(work, kOldManifest);
-  const bool is_file_old = stands(join_path(next, name));
-  if (is_file_old && stands(old)) {
-    paths.manifest = old;
-  } else if (!is_file_old && stands(join_path(next, kWholeName)) && stands(next_manifest)) {
-    paths.manifest = next_manifest;
-    paths.lists = next;
+  for (int look = 0; look < kLooks || (look < kMostLooks && stands(work)); ++look) {
+    if (is_manifest(paths.manifest)) return paths;
+    const bool is_file_old = stands(join_path(next, name));
+    if (is_file_old && is_manifest(old)) {
+      paths.manifest = old;
+      return paths;
+    }
+    if (!is_file_old && stands(join_path(next, kWholeName)) && is_manifest(next_manifest)) {
+      paths.manifest = next_manifest;
+      paths.lists = next;
+      return paths;
+    }
   }
   return paths;
 }
 
 StandingState::Stamps::Stamps(const std::string& path, const DatasetPaths& paths)
     : manifest(stamp_of(paths.manifest).value_or(FileStamp{})),
-      index(stamp_of(paths_of_index(path, "").manifest).value_or(FileStamp{})),
+      index(stamp_of_index(path)),
       file(stamp_of(path).value_or(FileStamp{})),
       data(stamp_of(join_path(path, "data.mdb")).value_or(FileStamp{})) {}
 
