@@ -101,8 +101,8 @@ constexpr Option kOptions[] = {
      "(inputs with names) join them by their order, or by the keys of their samples; default: by "
      "their order, and keys must agree"},
     {"convert verify info ls cat", "partners", "all|any", "",
-     "(--on key) take the samples that all inputs have, or those of the first, whatever others "
-     "have; default: all, exit 4 if some are left out"},
+     "(--on key, folders with names) take the samples that all inputs have, or those of the first, "
+     "whatever others have; default: all, exit 4 if some are left out"},
     {"convert", "hidden", "skip|keep", "",
      "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
      "images"},

@@ -140,7 +140,7 @@ def convert(
             they hold, instead of images. The field is ``video`` if all are suffixes of videos, ``audio`` if all are of sound, else ``data``.
         on: ``"row"`` or ``"key"``: how inputs with names, a mapping such as ``{"lq": "lq.lmdb", "gt": "gt.lmdb"}``, are joined.
             Default: by their order, and keys must agree (docs/foreign.md).
-        partners: (``on="key"``) ``"all"``: samples that all inputs have; ``"any"``: those of the first, fields of others are None where
+        partners: (``on="key"``, or folders with names) ``"all"``: samples that all inputs have; ``"any"``: those of the first, fields of others are None where
             they have none. Default: all; samples without partners are then in ``left_out``.
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.
         group: ``"frames"``: a folder ``INPUT/class/video`` of images is one sample, the list of its frames in natural order.

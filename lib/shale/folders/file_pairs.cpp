@@ -70,7 +70,7 @@ Field PairField::as_field() const {
 std::string names_text(const std::vector<NamedFolder>& folders) {
   std::string text;
   for (const NamedFolder& folder : folders)
-    text.append(text.empty() ? "" : ",").append(folder.field);
+    text.append(text.empty() ? "" : ",").append(folder.field).append(folder.is_optional ? "?" : "");
   return text;
 }
 
@@ -370,7 +370,8 @@ void FilePairs::match_folders(const Unused& unused, const std::vector<NamedFolde
     fields_.push_back({.name = folders[i].field,
                        .suffix = folders[i].field,
                        .kind = Kind::bytes,
-                       .root = folders[i].root});
+                       .root = folders[i].root,
+                       .is_optional = folders[i].is_optional});
   }
   join(unused, folders.front().root);
   for (std::size_t i = 0; sample_count_ > 0 && i < fields_.size(); ++i) {

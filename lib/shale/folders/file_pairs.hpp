@@ -14,8 +14,8 @@
 
 namespace shale {
 
-/// The option of manifests that holds the names of the folders that samples were joined from:
-/// "image,mask".
+/// The option of manifests that holds the names of the folders that samples were joined from, with
+/// a question mark behind those that samples may have no file in: "image,mask?".
 inline constexpr std::string_view kFoldersOption = "folders";
 
 /// One of several folders whose files belong together: those of one name become one sample, each a
@@ -24,6 +24,7 @@ struct NamedFolder {
   std::string field, root;
   /// Called for each folder below the root that is entered (WalkOptions::enters): may throw.
   std::function<void(std::uint64_t device, std::uint64_t inode)> enters = nullptr;
+  bool is_optional = false;  ///< a sample without a file in it lacks the field
 };
 
 /// The names of folders, as the option has them.

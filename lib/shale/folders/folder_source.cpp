@@ -379,7 +379,8 @@ class FolderList final : public InputList {
       const std::string& name = request_.folders[i].field;
       if (std::ranges::find(images, name) != images.end())
         info_.image_fields.push_back(fields.size());
-      fields.push_back({.name = name, .kind = Kind::bytes});
+      fields.push_back(
+          {.name = name, .kind = Kind::bytes, .is_optional = request_.folders[i].is_optional});
     }
     for (const PairField& field : pair_fields_of(info_.pairs)) fields.push_back(field.as_field());
     for (const Field& field : metadata_fields_) {

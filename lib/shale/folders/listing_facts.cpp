@@ -75,7 +75,7 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   if (!pairs.suffixes.empty()) facts.emplace_back("pairs of", pairs.suffixes);
   if (pairs.wants_metadata()) facts.emplace_back("metadata", "yes");
   for (const NamedFolder& folder : request.folders)
-    facts.emplace_back("folder of " + folder.field,
+    facts.emplace_back("folder of " + folder.field + (folder.is_optional ? "?" : ""),
                        std::filesystem::weakly_canonical(folder.root, error).string());
   if (const SoughtFiles sought(request.files.suffixes); !sought.are_images())
     facts.emplace_back("ext", sought.text());

@@ -136,8 +136,9 @@ Error other_source(const ConvertRequest& request, std::string_view difference) {
 
 // Options that the manifest records, and nobody gave.
 bool is_on_recorded_option(const Error& error) {
-  constexpr std::string_view kRecorded[] = {"--classes-from ", "--ext ",   "--hidden ",  "--group ",
-                                            "--pairs ",        "--parse ", "--database "};
+  constexpr std::string_view kRecorded[] = {"--classes-from ", "--ext ",     "--hidden ",
+                                            "--group ",        "--pairs ",   "--parse ",
+                                            "--database ",     "--partners "};
   return error.code() == Code::usage &&
          std::ranges::any_of(kRecorded, [&](std::string_view option) {
            return error.message().starts_with(option);

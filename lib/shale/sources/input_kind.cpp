@@ -194,6 +194,8 @@ Recognition recognize_named_folders(SoughtInput& input) {
             FolderRequest folder = folder_request(found);
             folder.tree = nullptr;
             folder.folders = folders;
+            for (std::size_t i = 1; i < folders.size(); ++i)
+              folder.folders[i].is_optional = found.request.join.partners == Partners::any;
             for (NamedFolder& one : folder.folders)
               one.enters = refuse_folders_with(found.request.output, one.root);
             folder.root = folders.front().root;
@@ -422,7 +424,7 @@ constexpr InputKind kInputKinds[] = {
      .refusal = not_for_joined},
     {.name = kFolderName,
      .recognize = recognize_named_folders,
-     .takes = kTakesOfFiles,
+     .takes = kTakesOfFiles | kTakesPartners,
      .refusal = not_for_named_folders},
     {.name = "arrays",
      .recognize = recognize_arrays,

@@ -103,11 +103,18 @@ std::vector<std::string> words_of(const std::vector<NamedFolder>& folders,
   return words;
 }
 
+std::vector<NamedFolder> with_optional(std::vector<NamedFolder> folders, std::string_view names) {
+  for (std::size_t i = 1; i < folders.size(); ++i) folders[i].is_optional = names.ends_with('?');
+  return folders;
+}
+
 Error not_the_folders(const std::string& dataset, std::string_view names, std::string_view option) {
   std::string words;
   for (std::string_view left = names; !left.empty();) {
     const std::string_view name = left.substr(0, left.find(','));
-    words += fmt::format("{}{} {}=FOLDER", words.empty() ? "" : " ", option, printable(name));
+    const std::size_t end = name.size() - (name.ends_with('?') ? 1 : 0);
+    words += fmt::format("{}{} {}=FOLDER", words.empty() ? "" : " ", option,
+                         printable(name.substr(0, end)));
     left.remove_prefix(std::min(name.size() + 1, left.size()));
   }
   return Error(Code::usage, "was made from several folders ({})", printable(names))

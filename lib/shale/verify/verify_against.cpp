@@ -461,7 +461,8 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                         const std::optional<StreamPath>& stream, std::unique_ptr<InputStream> input,
                         VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
-  std::vector<NamedFolder> folders = find_named_folders(request.against);
+  std::vector<NamedFolder> folders =
+      with_optional(find_named_folders(request.against), option_of(manifest, kFoldersOption));
   if (!folders.empty()) request.against = {folders.front().root};
   const std::string& against = request.against.front();
   if (!holds_files_of_folder(manifest, folders)) {
@@ -546,7 +547,9 @@ void compare_with_join(const VerifyRequest& request, const OpenedDataset& datase
 void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
   if (!find_joined_groups(request.against).empty()) return compare_with_join(request, dataset, log);
-  const std::vector<NamedFolder> folders = find_named_folders(request.against);
+  const std::string names = option_of(manifest, kFoldersOption);
+  const std::vector<NamedFolder> folders =
+      with_optional(find_named_folders(request.against), names);
   std::string others;
   if (std::optional<ArrayColumns> arrays =
           folders.empty() ? find_compared_arrays(request, manifest, others) : std::nullopt) {
@@ -574,7 +577,6 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
       !folders.empty() || is_archive || stream ||
       (look_at(against) != Place::dataset && !file_of_path(against) && !files_of_set(against));
   // Of folders that are joined, one alone says nothing of the files in the others.
-  const std::string names = option_of(manifest, kFoldersOption);
   if (is_of_folder && !names.empty() && names != names_text(folders))
     throw not_the_folders(request.dataset, names, "--against");
   if (!is_of_folder) return compare_with_dataset(request, dataset, log);
