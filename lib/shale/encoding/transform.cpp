@@ -31,7 +31,8 @@ Field field_of_pixels(const Field& input, const ImageRule& rule) {
   const bool is_cropped = rule.crop_width > 0;
   Field field{.name = input.name,
               .kind = Kind::tensor,
-              .dtype = DType::parse(rule.raw_bytes > 1 ? "<u2" : "|u1")};
+              .dtype = DType::parse(rule.raw_bytes > 1 ? "<u2" : "|u1"),
+              .is_optional = input.is_optional};
   field.shape = {is_cropped ? rule.crop_height : rule.height,
                  is_cropped ? rule.crop_width : rule.width};
   if (!rule.is_mask) field.shape.push_back(3);

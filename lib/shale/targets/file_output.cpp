@@ -102,7 +102,10 @@ void refuse_taken_output(const std::string& output, bool overwrite) {
 }
 
 void refuse_images(const SourceInfo& info, const std::string& output, bool are_chosen) {
-  if (info.image_fields.empty() || are_chosen || has_fixed_fields(info.schema)) return;
+  const bool are_pixels = std::ranges::all_of(info.image_fields, [&](std::size_t field) {
+    return info.schema.fields[field].kind == Kind::tensor;
+  });
+  if (are_pixels || are_chosen || has_fixed_fields(info.schema)) return;
   throw Error(Code::unsupported, "encoded images have no common size, so they cannot form an array")
       .at(output)
       .hint(kNoArrayHint);
