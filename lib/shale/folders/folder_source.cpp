@@ -505,8 +505,7 @@ class FolderList final : public InputList {
 
   void list_unlabelled_files() {
     info_.manifest.kind = kFlatFolder;
-    walk_files("",
-               [&](const std::string& folder, const WalkedFile& file) { add(0, folder, file, 0); });
+    walk_files("", [&](const auto& folder, const auto& file) { add(0, folder, file, 0); });
     finish_list();
   }
 
@@ -522,8 +521,7 @@ class FolderList final : public InputList {
   void list_labelled_files() {
     info_.manifest.kind = kFlatFolder;
     FoundFiles found(request_.scratch_folder, request_.memory_bytes / 4);
-    walk_files("",
-               [&](const std::string& folder, const WalkedFile& file) { found.add(folder, file); });
+    walk_files("", [&](const auto& folder, const auto& file) { found.add(folder, file); });
     found.finish();
     if (found.count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     const bool is_given = !request_.classes.from.empty();
@@ -534,8 +532,7 @@ class FolderList final : public InputList {
     info_.left_out.add(labels.left_out());
     info_.notes.insert(info_.notes.end(), labels.notes().begin(), labels.notes().end());
     std::optional<ClassTable> table;
-    std::uint64_t unmatched = 0;
-    bool has_other_classes = false;
+    std::uint64_t unmatched = 0, of_other_classes = 0;
     const LabelJoin join{
         .request = request_,
         .sought = sought_,
@@ -546,7 +543,7 @@ class FolderList final : public InputList {
         .unmatched =
             [&](const LabelList::Row& row) {
               ++unmatched;
-              has_other_classes = has_other_classes || (table && !table->label_of(row.text));
+              of_other_classes += table && !table->label_of(row.text) ? 1 : 0;
               ignore("", fmt::format("{}: {}", request_.labels.path, labels.key_of(row)),
                      "a label without file");
             }};
@@ -558,7 +555,7 @@ class FolderList final : public InputList {
     join_labels(found, join);
     if (unmatched > 0) {
       info_.notes.push_back(note_on_unmatched(unmatched, request_.labels.path, sought_.one(),
-                                              makes_table && has_other_classes));
+                                              makes_table && of_other_classes > 0));
     }
     finish_list();
   }

@@ -297,10 +297,11 @@ class SampleComparison {
       return void(++facts_.skipped);
     } else if (is_by_key()) {
       const bool has_skipped_list = is_of_files() && !manifest_.layout.is_of_one_file();
-      hold(finding_of(source.key,
-                      fmt::format("{} is not in the dataset{}",
-                                  is_of_files() ? "source file" : "sample of the source",
-                                  has_skipped_list ? ", nor in " + std::string(kSkippedName) : "")));
+      hold(
+          finding_of(source.key,
+                     fmt::format("{} is not in the dataset{}",
+                                 is_of_files() ? "source file" : "sample of the source",
+                                 has_skipped_list ? ", nor in " + std::string(kSkippedName) : "")));
     } else {
       hold(finding_of(
                fmt::format("the dataset lacks row {} of the source", format_count(source.place))),
