@@ -13,6 +13,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/format.hpp"
 #include "shale/loading/loader.hpp"

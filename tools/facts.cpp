@@ -82,6 +82,17 @@ Json plan_facts(const DrawPlan& plan) {
           {"scratch_bytes", plan.scratch_bytes}};
 }
 
+// Only where there is any.
+void put_left_out(Json& json, const LeftOutList& left_out) {
+  for (const LeftOut& one : left_out.entries) {
+    json["left_out"].push_back({{"kind", one.kind},
+                                {"name", printable(one.name)},
+                                {"reason", one.reason},
+                                {"samples", one.samples ? Json(*one.samples) : Json(nullptr)}});
+  }
+  if (left_out.more > 0) json["left_out_more"] = left_out.more;
+}
+
 }  // namespace
 
 Json error_facts(const Error& error) {
@@ -100,21 +111,6 @@ Json error_facts(const Error& error) {
 }
 
 Json finding_facts(const Finding& finding) { return finding_json(finding); }
-
-namespace {
-
-// Only where there is any.
-void put_left_out(Json& json, const LeftOutList& left_out) {
-  for (const LeftOut& one : left_out.entries) {
-    json["left_out"].push_back({{"kind", one.kind},
-                                {"name", printable(one.name)},
-                                {"reason", one.reason},
-                                {"samples", one.samples ? Json(*one.samples) : Json(nullptr)}});
-  }
-  if (left_out.more > 0) json["left_out_more"] = left_out.more;
-}
-
-}  // namespace
 
 Json manifest_facts(const Manifest& manifest) {
   Json json;

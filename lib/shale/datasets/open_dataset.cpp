@@ -20,6 +20,7 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/datasets/joined_files.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/unpack_errors.hpp"

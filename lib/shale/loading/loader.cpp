@@ -13,6 +13,7 @@
 #include "shale/data/mismatch.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/loading/extent_reading.hpp"

@@ -15,6 +15,7 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/shards/place.hpp"
 
 namespace shale {

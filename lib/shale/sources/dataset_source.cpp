@@ -15,6 +15,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/folders/file_pairs.hpp"

@@ -9,6 +9,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/shards/place.hpp"

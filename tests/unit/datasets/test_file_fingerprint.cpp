@@ -6,6 +6,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/manifest/manifest_file.hpp"
 
 #include "tests/support/grid_format.hpp"

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shale/base/error.hpp"
+#include "shale/data/manifest.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/io/input_file.hpp"
+
+// Whether a file of another tool is still the one that was indexed (foreign_file.hpp).
+
+namespace shale {
+
+/// How the file differs from the one that was indexed, in words that follow "has changed since it
+/// was indexed"; nullopt: it does not. Judged by its size and fingerprint, wherever it lies and
+/// whatever its times are (docs/foreign.md has what that finds); of an index without fingerprint by
+/// size and time of modification.
+[[nodiscard]] std::optional<std::string> change_since_index(
+    const InputFile& file, const Manifest& manifest, const std::optional<ManifestShard>& only_shard,
+    const std::function<void()>& stop_if_asked = {});
+/// The same of a file beside an index that was found by its name. Errors: Code::mismatch for one
+/// that was copied or renamed with the file: it leads to the file with the name that was indexed.
+[[nodiscard]] std::optional<std::string> change_of_indexed(
+    const InputFile& file, const Manifest& manifest, const std::optional<ManifestShard>& only_shard,
+    const std::function<void()>& stop_if_asked = {});
+/// The error for such an index, which would point to the wrong bytes.
+[[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
+                                const Manifest& manifest, std::string_view change);
+
+/// The command that rebuilds this index, with all options that shape it, for hints.
+[[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
+                                        const Parsing& parsing, bool with_checksums);
+
+}  // namespace shale
