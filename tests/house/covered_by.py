@@ -62,6 +62,7 @@ COVERED_BY = {
     "data/manifest": ("tests/unit/shards/test_shard_set_writer.cpp", "shard set writer: the summary adds up the shards"),
     "datasets/joined_files": ("tests/interop/test_hdf5_lists.py", "test_files_that_differ_are_refused_by_name"),
     "datasets/foreign_file": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),
+    "datasets/index_change": ("tests/unit/datasets/test_file_fingerprint.cpp", "foreign index: one without a fingerprint is of no released version, and refused"),
     "datasets/rebuild_index": ("tests/contract/test_scan_and_rebuild.cpp", "rebuild: lost and damaged indexes and block lists"),
     "loading/column_loading": ("tests/contract/test_reading_rows.cpp", "fixed rows: a column comes out of all shards in its own dtype"),
     "loading/loader": ("tests/contract/test_loading.cpp", "loading: samples come as they were written"),
