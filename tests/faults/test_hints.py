@@ -85,7 +85,6 @@ FOLLOWED = [
     ("convert photos {o} --to lmdb --with-index", "convert photos {o} --to lmdb"),
     ("convert photos {o} --to lmdb --compress deflate", "convert photos {o} --to lmdb"),
     ("convert x.npy {o}.npz --with-index", "convert x.npy {o}.npz"),
-    ("convert x.npy {o}.npy --max-errors 3", "convert x.npy {o} --to npy --max-errors 3"),
     ("convert photos {o} --to lmdb --encode raw --on-error keep --resize exact=8x8", "convert photos {o} --to lmdb --encode raw --on-error skip --resize exact=8x8"),
     ("convert splits {o} --to lmdb --listing {o}l", "convert splits {o} --to lmdb"),
     ("convert splits {o} --to lmdb --select keys.txt", "convert splits/train {o} --to lmdb --select keys.txt"),
