@@ -231,9 +231,7 @@ std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view
 
 FilePairs::FilePairs(const std::string& scratch_folder, std::uint64_t memory_bytes,
                      Stop stop_if_asked)
-    : scratch_folder_(scratch_folder),
-      memory_bytes_(memory_bytes),
-      stop_if_asked_(std::move(stop_if_asked)),
+    : stop_if_asked_(std::move(stop_if_asked)),
       files_(scratch_folder, memory_bytes / 3),
       samples_(scratch_folder, memory_bytes / 3),
       matched_(scratch_folder, memory_bytes / 3) {}

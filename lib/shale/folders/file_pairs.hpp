@@ -155,8 +155,6 @@ class FilePairs {
   void choose_suffixes(PairPolicy policy, const std::string& root);
   void join(const Unused& unused, const std::string& root);
 
-  std::string scratch_folder_;
-  std::uint64_t memory_bytes_;
   Stop stop_if_asked_;
   SortedTable<PairFile> files_;
   SortedTable<PairSample> samples_;
