@@ -126,7 +126,7 @@ std::string strings_text(hid_t attribute, const Hdf5Handle& type, const Hdf5Hand
       texts.emplace_back(text.substr(0, text.find_last_not_of(std::string_view("\0 ", 2)) + 1));
     }
   }
-  for (std::string& text : texts) text = "'" + text + "'";
+  for (std::string& text : texts) text = fmt::format("'{}'", text);
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 

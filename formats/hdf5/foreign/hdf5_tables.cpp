@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -219,7 +220,7 @@ class LeftOutFinder {
     const std::size_t shown = std::min(others.size(), kMostShown);
     const std::uint64_t unsaid = more + others.size() - shown;
     left_.notes.push_back(fmt::format("left out: {}{}",
-                                      fmt::join(others.begin(), others.begin() + shown, ", "),
+                                      fmt::join(std::span(others).first(shown), ", "),
                                       unsaid > 0 ? fmt::format(" and {} more", unsaid) : ""));
     for (const std::string& other : others)
       left_.left_out.add(left_out_of_words(other, "not_a_dataset"));

@@ -64,6 +64,7 @@ std::vector<Table> tables_in(const FileContents& contents) {
     table.columns.push_back(&array);
   }
   std::vector<Table> tables;
+  tables.reserve(found.size());
   for (auto& [key, table] : found) tables.push_back(std::move(table));
   std::ranges::stable_sort(tables, std::greater<>(), [](const Table& table) {
     return std::pair(table.columns.size(), table.rows);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostEntriesBesideSplits = 4096;
 // `kMostLooks`: where somebody works.
-constexpr int kLooks = 3, kMostLooks = 30;
+constexpr int kLooksAtPlace = 3, kMostLooks = 30;
 
 // The unfinished dataset is that of a Writer.
 bool is_of_program(const std::string& directory) try {
@@ -41,7 +41,7 @@ std::optional<struct stat> facts_to_look_at(const std::string& path) try {
 // More than one look: a set that takes the place of another is in one of two places at any time,
 // and may change between them.
 bool holds_manifest(const std::string& directory) {
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0; look < kLooksAtPlace; ++look) {
     if (is_manifest(DatasetPaths(directory).manifest)) return true;
   }
   return false;
@@ -98,7 +98,7 @@ DatasetPaths paths_of_index(const std::string& file, const std::string& index_fo
                     next = join_path(work, WorkFolder::kNewName),
                     next_manifest = join_path(next, fmt::format("{}.{}", name, kManifestName)),
                     old = join_path(work, kOldManifest);
-  for (int look = 0; look < kLooks || (look < kMostLooks && stands(work)); ++look) {
+  for (int look = 0; look < kLooksAtPlace || (look < kMostLooks && stands(work)); ++look) {
     if (is_manifest(paths.manifest)) return paths;
     const bool is_file_old = stands(join_path(next, name));
     if (is_file_old && is_manifest(old)) {
