@@ -52,33 +52,37 @@ void add_images(const ImageReport& images, const std::function<std::string(std::
     add("repeats", duplicates_text(*images.duplicates) + list(kDuplicatesName));
 }
 
-std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
-  const std::string& name = request.path;
+// What is at the path.
+std::string title_of(const DatasetInfo& info, const std::string& name) {
   const Manifest& manifest = info.manifest;
-  const bool is_ours = manifest.layout.dialect == Dialect::own;
+  if (manifest.source.kind == kJoined)
+    return printable(name) + ": inputs that are joined, not indexed";
+  if (!manifest.layout.is_of_one_file())
+    return fmt::format("{}: {} {} dataset by {}", printable(name),
+                       info.bad_file_count > 0 ? "a damaged"
+                       : info.knows_files      ? "a complete"
+                                               : "a finished",
+                       manifest.format, manifest.generator);
+  const std::string_view without =
+      manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
+  return fmt::format(
+      "{}: {}, {}", printable(name),
+      manifest.layout.dialect == Dialect::own ? fmt::format("one {} file of shale", manifest.format)
+      : manifest.source.kind == kFileListKind
+          ? fmt::format("a set of {} {} files", format_count(manifest.shard_count), manifest.format)
+          : "a file of another tool",
+      info.is_indexed ? "indexed by " + manifest.generator : without);
+}
+
+std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
+  const Manifest& manifest = info.manifest;
   const bool is_join = manifest.source.kind == kJoined;
   const bool is_set = !is_join && !manifest.layout.is_of_one_file();
   const auto list = [&](std::string_view list_name) {
     const std::string lists = lists_text(manifest, list_name);
     return is_set ? fmt::format(" ({})", lists.empty() ? list_name : lists) : std::string();
   };
-  const bool is_set_of_files = manifest.source.kind == kFileListKind;
-  const std::string_view without =
-      manifest.layout.rows.has_index() ? "not indexed" : "needs no index";
-  std::string text =
-      is_set    ? fmt::format("{}: {} {} dataset by {}\n", printable(name),
-                           info.bad_file_count > 0 ? "a damaged"
-                              : info.knows_files      ? "a complete"
-                                                      : "a finished",
-                              manifest.format, manifest.generator)
-      : is_join ? fmt::format("{}: inputs that are joined, not indexed\n", printable(name))
-                : fmt::format("{}: {}, {}\n", printable(name),
-                              is_ours ? fmt::format("one {} file of shale", manifest.format)
-                              : is_set_of_files
-                                  ? fmt::format("a set of {} {} files",
-                                                format_count(manifest.shard_count), manifest.format)
-                                  : "a file of another tool",
-                              info.is_indexed ? "indexed by " + manifest.generator : without);
+  std::string text = title_of(info, request.path) + "\n";
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };
