@@ -1,6 +1,7 @@
 """HDF5 files as h5py, PyTables and MATLAB leave them: their filters and types, trees of groups, a group per sample, a group per episode."""
 
 import json
+import random
 import subprocess
 
 import h5py
@@ -463,3 +464,56 @@ def test_members_of_a_compound_type_are_fields(stored, shale, tmp_path):
     assert np.array_equal(arrays_in(tmp_path / "two")["events_time"], POINTS["time"])
     listed = {one["path"]: one for one in described("in.h5", cwd=tmp_path)["arrays"]}
     assert listed["events.time"]["type"] == ">f8" and "obstacle" in listed["events.box"]
+
+
+# ---- files that are damaged, or made to do harm
+
+
+def write_tree(path):
+    """Groups, a compound type, attributes and filters in one small file."""
+    with h5py.File(path, "w") as file:
+        file.attrs["version"] = "1.0"
+        file.create_dataset("x", data=np.zeros((7, 40), "f4"), compression="gzip", chunks=(2, 40)).attrs["unit"] = np.arange(3)
+        file.create_dataset("infos/deep/y", data=np.arange(7)).attrs["names"] = np.array(["a", "b"], dtype=object)
+        file.create_dataset("infos/events", data=POINTS, chunks=(3,), compression="gzip")
+        file["infos/text"] = np.array(["x"] * 7, dtype=object)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damage_is_never_more_than_an_error(seed, tmp_path):
+    write_tree(tmp_path / "in.h5")
+    dice, damaged = random.Random(seed), bytearray((tmp_path / "in.h5").read_bytes())
+    for _ in range(dice.choice([1, 3, 30])):
+        damaged[dice.randrange(len(damaged))] ^= 1 << dice.randrange(8)
+    (tmp_path / "in.h5").write_bytes(damaged[: dice.choice([len(damaged), dice.randrange(len(damaged))])])
+
+    for words in (["info"], ["index", "--crc"], ["convert", "out", "--to", "lmdb", "--axis", "x=-1"], ["convert", "out", "--to", "lmdb", "--overwrite"]):
+        told = run_shale(words[0], "in.h5", *words[1:], cwd=tmp_path, code=(0, 1, 2, 3, 4))
+        assert b"bug" not in told.stderr, told.stderr
+
+
+def test_groups_in_themselves_and_deep_ones_end(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file["x"] = np.arange(5)
+        file["loop/y"] = np.arange(5)
+        file["loop/again"] = file["loop"]
+        file["loop/root"] = file["/"]
+        file["/".join(["deep"] * 40) + "/z"] = np.arange(5)
+        file["elsewhere"] = h5py.ExternalLink("/etc/passwd", "/x")
+
+    facts = described("in.h5", cwd=tmp_path)
+
+    assert {one["path"] for one in facts["arrays"]} <= {"x", "loop/y", "loop/root/x"} and facts["samples"] == 5
+    assert "external link 'elsewhere'" in facts["others"] and any(one.startswith("group 'deep/deep") for one in facts["others"])
+
+
+def test_of_very_many_datasets_the_first_are_listed(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file["a"] = np.arange(5)
+        for group in range(300):
+            for dataset in range(20):
+                file[f"g{group}/d{dataset}"] = dataset
+
+    facts = described("in.h5", cwd=tmp_path)
+
+    assert len(facts["arrays"]) == 4096 and facts["more"] > 1000 and facts["samples"] == 5
