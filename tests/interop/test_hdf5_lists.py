@@ -134,7 +134,6 @@ OTHERS = {
     "shape": (dict(shape=(4, 3, 2, 5)), b"has data float32 (3, 2, 5), but"),
     "no label": (dict(names=("data",)), b"has no more fields, but 'a.h5', the first file of the set, has label"),
     "more": (dict(names=("data", "label", "weight")), b"has weight"),
-    "no rows": (dict(shape=(0, 3, 2, 2)), b"has no samples"),
 }
 
 
@@ -150,6 +149,15 @@ def test_files_that_differ_are_refused_by_name(name, folder):
         told = run_shale(*command, "train.txt", *more, code=1, cwd=folder).stderr
         assert b"c.h5" in told and message in told, told
     assert not (folder / "out").exists()
+
+
+def test_a_file_without_rows_is_noted(folder):
+    with h5py.File(folder / "c.h5", "w") as file:
+        file["data"], file["label"] = np.zeros((0, 3, 2, 2), "f4"), np.zeros((0, 1), "f4")
+    assert b"c.h5 has no samples" in run_shale("info", "train.txt", cwd=folder).stdout
+    told = run_shale("convert", "train.txt", "out", "--to", "npy", cwd=folder)
+    assert b"note: c.h5 has no samples" in told.stderr
+    run_shale("verify", "out", "--against", "train.txt", cwd=folder)
 
 
 HOSTILE = {
