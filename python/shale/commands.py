@@ -335,8 +335,8 @@ def index(
     facts = run("index", path_list([path for file in files for path in path_list(file, "files")], "files"), given, progress)[0]
     if "shards" in facts:
         return _rebuilt(facts, os.fsdecode(files[0]))
-    files = tuple(of_facts(IndexedFile, each, index=unescaped(each["index"]), fields=fields_of(each)) for each in facts["files"])
-    return IndexResult(files=files, dry_run=dry_run)
+    indexed = tuple(of_facts(IndexedFile, each, index=unescaped(each["index"]), fields=fields_of(each)) for each in facts["files"])
+    return IndexResult(files=indexed, dry_run=dry_run)
 
 
 def _rebuilt(facts: Dict[str, Any], dataset: str) -> IndexResult:
