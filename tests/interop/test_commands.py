@@ -313,7 +313,7 @@ REFUSED = {
     "no format": (lambda out: shale.convert("photos", out), errors.UsageError, "choose one of these with to"),
     "seed": (lambda out: shale.convert("photos", out, "record", seed=1), errors.UsageError, "seed has no effect without shuffle"),
     "size": (lambda out: shale.convert("photos", out, "record", shard_size="1X"), errors.UsageError, "1X"),
-    "option of another output": (lambda out: shale.convert("photos", f"{out}.npy", max_errors=1), errors.UsageError, "max_errors"),
+    "option of another output": (lambda out: shale.convert("photos", f"{out}.npy", shard_size="1MiB"), errors.UsageError, "shard_size"),
     "word": (lambda out: shale.convert("photos", out, "record", on_error="stop"), errors.UsageError, "on_error 'stop' is not one of skip, keep, fail"),
     "not there": (lambda out: shale.convert("nowhere", out, "record"), errors.NotFoundError, "nowhere"),
     "url": (lambda out: shale.convert("s3://bucket", out, "record"), errors.UnsupportedError, "s3://"),

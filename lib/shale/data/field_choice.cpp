@@ -273,10 +273,11 @@ FieldChoice recorded_choice(std::string_view recorded, const Schema& schema,
     if (!schema.find(there)) there = name;
     if (!schema.find(there) || is_in(choice.only, there)) continue;
     // What it was cast to before is not done again.
-    std::size_t done = renamed == theirs.end() ? 0 : renamed->dtypes.size();
-    if (done > dtypes.size() ||
-        !std::equal(dtypes.begin(), dtypes.begin() + std::ptrdiff_t(done), renamed->dtypes.begin()))
-      done = 0;
+    const std::vector<std::string> before =
+        renamed == theirs.end() ? std::vector<std::string>() : renamed->dtypes;
+    const bool goes_on =
+        before.size() <= dtypes.size() && std::equal(before.begin(), before.end(), dtypes.begin());
+    std::size_t done = goes_on ? before.size() : 0;
     for (; done < dtypes.size(); ++done) {
       if (const std::optional<DType> dtype = number_dtype(dtypes[done]))
         choice.casts.push_back({name, *dtype});
