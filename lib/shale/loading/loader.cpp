@@ -208,7 +208,7 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   stamp_ = stamp_of(file).value_or(FileStamp{});
   if (!request.index_folder.empty()) {
     notes_ = index_file(indexing, events).notes;
-    paths_ = paths_of_index(file, request.index_folder);  // others may have made it meanwhile
+    paths_ = paths_of_index(file, request.index_folder);  // it may be another process that made it
   } else if (!is_manifest(paths_.manifest)) {
     NamelessIndex index = index_without_name(indexing, events);
     paths_ = std::move(index.paths);
