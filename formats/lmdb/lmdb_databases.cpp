@@ -110,14 +110,11 @@ Error holds_databases(const InputFile& file) {
   return error;
 }
 
-std::vector<std::string> database_names(std::string_view list) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; !list.empty() && begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    names.emplace_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
+layouts::KeyedFile keyed_file(const InputFile& file) {
+  return {.file = file,
+          .open = [&file](std::string_view database) { return open_database(file, database); },
+          .key_offset_of = key_offset_of,
+          .longest_key = kMaxKeyBytes};
 }
 
 }  // namespace shale::lmdb

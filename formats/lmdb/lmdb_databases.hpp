@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/format/key_map.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/layouts/keyed_file.hpp"
 
 #include "formats/lmdb/lmdb_meta.hpp"
 
@@ -37,7 +38,7 @@ struct NamedDatabase {
 /// The error for a file with named databases, where none was chosen.
 [[nodiscard]] Error holds_databases(const InputFile& file);
 
-/// The names in a list with commas.
-[[nodiscard]] std::vector<std::string> database_names(std::string_view list);
+/// The file as shale/layouts read it. It outlives the result.
+[[nodiscard]] layouts::KeyedFile keyed_file(const InputFile& file);
 
 }  // namespace shale::lmdb

@@ -13,6 +13,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/schema_text.hpp"
 #include "shale/format/finding_draft.hpp"
+#include "shale/layouts/map_value.hpp"
 #include "shale/wire/msgpack_map.hpp"
 #include "shale/wire/msgpack_sample.hpp"
 
@@ -23,7 +24,6 @@
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
 #include "formats/lmdb/lmdb_unpack.hpp"
-#include "formats/lmdb/lmdb_value.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
 
 namespace shale {
@@ -130,12 +130,12 @@ class Entries {
     Field field{.name = value.name};
     for (const Kind kind : {Kind::bytes, Kind::text, Kind::integer, Kind::real, Kind::list}) {
       field.kind = kind;
-      if (lmdb::can_hold(field, value, true)) return field;
+      if (layouts::can_hold(field, value, true)) return field;
     }
     field.elements = Kind::text;
-    if (lmdb::can_hold(field, value, true)) return field;
+    if (layouts::can_hold(field, value, true)) return field;
     field.elements = Kind::bytes;
-    const auto tensor = lmdb::read_tensor(view, value, true);
+    const auto tensor = layouts::read_tensor(view, value, true);
     if (!tensor) throw not_ours(value.value_offset);
     field.kind = Kind::tensor;
     field.dtype = DType::parse(tensor->dtype);

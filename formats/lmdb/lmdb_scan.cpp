@@ -11,17 +11,18 @@
 #include "shale/data/array_text.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
+#include "shale/layouts/keyed_samples.hpp"
+#include "shale/layouts/map_value.hpp"
+#include "shale/layouts/named_samples.hpp"
+#include "shale/layouts/value_layout.hpp"
+#include "shale/layouts/value_reader.hpp"
 
 #include "formats/lmdb/lmdb_databases.hpp"
-#include "formats/lmdb/lmdb_keyed.hpp"
-#include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_library.hpp"
-#include "formats/lmdb/lmdb_listed.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
 #include "formats/lmdb/lmdb_tree_parts.hpp"
-#include "formats/lmdb/lmdb_value.hpp"
 
 namespace shale {
 namespace {
@@ -43,15 +44,15 @@ class LmdbScanner {
         dialect_(input.layout.dialect),
         keys_(input.layout.keys),
         database_(input.layout.database),
-        facts_(is_layout(dialect_) && dialect_ != Dialect::keys ? &lmdb::facts_of(dialect_)
+        facts_(is_layout(dialect_) && dialect_ != Dialect::keys ? &layouts::facts_of(dialect_)
                                                                 : nullptr),
         reads_payload_(input.reads_payload),
         rows_(rows),
         findings_(findings),
         draft_(file_, findings),
         pace_(input.progress, file_.size()),
-        value_(file_, reads_payload_ ? lmdb::ValueReads::payload : lmdb::ValueReads::headers, pace_,
-               view) {}
+        value_(file_, reads_payload_ ? layouts::ValueReads::payload : layouts::ValueReads::headers,
+               pace_, view) {}
 
   void scan() {
     const FindingSink found_in_pages = [this](Finding finding) { pass_on(std::move(finding)); };
@@ -185,8 +186,8 @@ class LmdbScanner {
   void scan_listed() {
     draft_.at_row(std::nullopt);
     try {
-      const lmdb::NamedSamples listed(file_, database_, *facts_);
-      listed.for_each([&](const lmdb::NamedSample& sample) {
+      const layouts::NamedSamples listed(lmdb::keyed_file(file_), database_, *facts_);
+      listed.for_each([&](const layouts::NamedSample& sample) {
         pace_.step_to_row(row_number_, listed.samples());
         draft_.at_row(row_number_);
         begin_row();
@@ -206,10 +207,10 @@ class LmdbScanner {
     draft_.at_row(std::nullopt);
     try {
       const bool is_by_fields = dialect_ == Dialect::keys;
-      const lmdb::KeyedSamples keyed(file_, keys_, database_);
+      const layouts::KeyedSamples keyed(lmdb::keyed_file(file_), keys_, database_);
       if (!is_by_fields && keyed.pattern().fields.size() != 1)
         throw Error(Code::damaged, "the index names several entries for a sample").at(file_.path());
-      keyed.for_each([&](const lmdb::KeyedSample& sample) {
+      keyed.for_each([&](const layouts::KeyedSample& sample) {
         pace_.step_to_row(row_number_, keyed.expected());
         draft_.at_row(row_number_);
         begin_row();
@@ -219,7 +220,7 @@ class LmdbScanner {
         if (is_by_fields) {
           scan_fields(sample, keyed.pattern());
         } else {
-          const TreeEntry entry = lmdb::tree_entry_of(*sample.entries.front());
+          const layouts::ValueExtent entry = layouts::extent_of(*sample.entries.front());
           value_.enter(entry);
           scan_layout_value(entry, 0);
         }
@@ -230,20 +231,21 @@ class LmdbScanner {
     }
   }
 
-  void scan_fields(const lmdb::KeyedSample& sample, const KeyPattern& pattern) {
+  void scan_fields(const layouts::KeyedSample& sample, const KeyPattern& pattern) {
     try {
-      take_fields(lmdb::fields_of(sample, pattern, &schema_, value_, file_.path()),
+      take_fields(layouts::fields_of(sample, pattern, &schema_, value_, file_.path()),
                   row_.key.offset);
     } catch (const Error& error) {
       report(error);
     }
   }
 
-  void scan_listed_value(const lmdb::NamedSamples& listed, const lmdb::NamedSample& sample) {
+  void scan_listed_value(const layouts::NamedSamples& listed, const layouts::NamedSample& sample) {
     try {
-      const lmdb::ListedEntry found = listed.entry_of(sample);
-      value_.enter(found.entry);
-      scan_layout_value(found.entry, sample.label);
+      const KeyMapEntry found = listed.entry_of(sample);
+      const layouts::ValueExtent value = layouts::extent_of(found);
+      value_.enter(value);
+      scan_layout_value(value, sample.label);
     } catch (const Error& error) {
       report(error);
     }
@@ -256,8 +258,8 @@ class LmdbScanner {
     draft_.send();
   }
 
-  void scan_layout_value(const TreeEntry& entry, std::int64_t label) {
-    std::vector<lmdb::LayoutField> fields;
+  void scan_layout_value(const layouts::ValueExtent& entry, std::int64_t label) {
+    std::vector<layouts::LayoutField> fields;
     try {
       fields = facts_->parse({value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
     } catch (const Error& error) {
@@ -267,8 +269,8 @@ class LmdbScanner {
     take_fields(fields, entry.value_offset);
   }
 
-  void take_fields(const std::vector<lmdb::LayoutField>& fields, std::uint64_t offset) {
-    if (!fits_schema(fields)) {
+  void take_fields(const std::vector<layouts::LayoutField>& fields, std::uint64_t offset) {
+    if (!layouts::fit_schema(fields, schema_)) {
       draft_.begin("the value has other fields than those before it", offset);
       return draft_.send();
     }
@@ -276,7 +278,7 @@ class LmdbScanner {
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
       const Field& field = schema_.fields[i];
       const std::size_t axes = field.is_ragged() ? field.shape.size() : 0;
-      const lmdb::LayoutField* const found = find_in(fields, i);
+      const layouts::LayoutField* const found = layouts::find_field(fields, field.name, i);
       if (found == nullptr || found->field.is_optional) {
         row_.cells[i].lacks_number = !is_located(field.kind);
       } else {
@@ -289,33 +291,6 @@ class LmdbScanner {
       }
       sides = sides.subspan(axes);
     }
-  }
-
-  // The field of the schema, where most values have it, or elsewhere; null if it is not there.
-  [[nodiscard]] const lmdb::LayoutField* find_in(const std::vector<lmdb::LayoutField>& fields,
-                                                 std::size_t field) const {
-    const std::string& name = schema_.fields[field].name;
-    if (field < fields.size() && fields[field].field.name == name) return &fields[field];
-    const auto found = std::ranges::find(
-        fields, name,
-        [](const lmdb::LayoutField& one) -> const std::string& { return one.field.name; });
-    return found == fields.end() ? nullptr : &*found;
-  }
-
-  // Each field of the schema once, if it must be there; else None, and what others may lack.
-  [[nodiscard]] bool fits_schema(const std::vector<lmdb::LayoutField>& fields) const {
-    std::size_t met = 0;
-    for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
-      const Field& field = schema_.fields[i];
-      const lmdb::LayoutField* const found = find_in(fields, i);
-      const bool has_value = found != nullptr && !found->field.is_optional;
-      if (has_value ? !lmdb::is_value_of(field, found->field) : !field.is_optional) return false;
-      met += has_value ? 1 : 0;
-    }
-    const auto counts = [this](const lmdb::LayoutField& one) {
-      return !one.field.is_optional && (!one.may_lack || schema_.find(one.field.name));
-    };
-    return met == static_cast<std::size_t>(std::ranges::count_if(fields, counts));
   }
 
   void check_flags(const TreeEntry& entry) {
@@ -395,7 +370,7 @@ class LmdbScanner {
 
   // Findings name the sample, so its key is read before anything else is checked.
   void read_key(const TreeEntry& entry) {
-    const MsgpackEntry* key = lmdb::find_entry(map_, "key");
+    const MsgpackEntry* key = layouts::find_entry(map_, "key");
     if (key == nullptr) {
       if (!is_own()) return;  // the entry's own key it is
       draft_.begin("map has no entry 'key'", entry.value_offset).field = "key";
@@ -442,12 +417,12 @@ class LmdbScanner {
     const std::string& name = schema_.fields[field].name;
     // Where writers put it; a search in the map is for those that did not.
     if (field + 1 < map_.size() && map_[field + 1].name == name) return &map_[field + 1];
-    return lmdb::find_entry(map_, name);
+    return layouts::find_entry(map_, name);
   }
 
   // Exactly the schema's fields, once each.
   void check_names(const TreeEntry& entry) {
-    bool is_complete = !is_own() || lmdb::find_entry(map_, "key") != nullptr;
+    bool is_complete = !is_own() || layouts::find_entry(map_, "key") != nullptr;
     std::size_t fields = 0;
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
       const MsgpackEntry* const value = find_field(i);
@@ -476,7 +451,7 @@ class LmdbScanner {
 
   void fill_cell(const Field& field, const MsgpackEntry& value, IndexCell& cell,
                  std::span<std::uint64_t> sides) {
-    if (!lmdb::can_hold(field, value, is_own())) {
+    if (!layouts::can_hold(field, value, is_own())) {
       draft_.begin("value of the map has the wrong type", value.value_offset).field = field.name;
       return draft_.send(std::string(name_of(value.type)), std::string(name_of(field.kind)));
     }
@@ -498,9 +473,9 @@ class LmdbScanner {
 
   void fill_tensor(const Field& field, const MsgpackEntry& value, IndexCell& cell,
                    std::span<std::uint64_t> sides) {
-    std::optional<lmdb::TensorValue> tensor;
+    std::optional<layouts::TensorValue> tensor;
     try {
-      tensor = lmdb::read_tensor(value_.view(), value, is_own());
+      tensor = layouts::read_tensor(value_.view(), value, is_own());
     } catch (const Error& error) {
       if (error.code() == Code::io) throw;
     }
@@ -545,13 +520,13 @@ class LmdbScanner {
   std::size_t ragged_axes_ = schema_.ragged_axes();
   Dialect dialect_;
   const std::string &keys_, &database_;  // as ShardLayout has them
-  const lmdb::LayoutFacts* facts_;       // of a layout
+  const layouts::LayoutFacts* facts_;    // of a layout
   bool reads_payload_;
   const RowSink& rows_;
   const FindingSink& findings_;
   FindingDraft draft_;
   WalkPace pace_;
-  lmdb::ValueReader value_;
+  layouts::ValueReader value_;
 
   // Of the entry at hand; kept here so that their memory is.
   std::uint64_t row_number_ = 0;

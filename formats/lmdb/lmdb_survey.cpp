@@ -11,180 +11,39 @@
 #include "shale/base/finding.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
-#include "shale/data/array_text.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
-#include "shale/wire/msgpack_sample.hpp"
+#include "shale/format/key_pattern.hpp"
+#include "shale/layouts/keyed_samples.hpp"
+#include "shale/layouts/map_survey.hpp"
+#include "shale/layouts/named_samples.hpp"
+#include "shale/layouts/pickled_value.hpp"
+#include "shale/layouts/value_layout.hpp"
+#include "shale/layouts/value_reader.hpp"
 
-#include "formats/lmdb/lmdb_cursor.hpp"
 #include "formats/lmdb/lmdb_databases.hpp"
-#include "formats/lmdb/lmdb_keyed.hpp"
-#include "formats/lmdb/lmdb_layout.hpp"
-#include "formats/lmdb/lmdb_listed.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
-#include "formats/lmdb/lmdb_pickled.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
 #include "formats/lmdb/lmdb_unpack.hpp"
-#include "formats/lmdb/lmdb_value.hpp"
 
 namespace shale {
 namespace {
 
-using lmdb::LayoutFacts;
-using lmdb::LayoutField;
+using layouts::LayoutFacts;
+using layouts::LayoutField;
 using lmdb::MetaPage;
 using lmdb::TreeEntry;
 
-// Proving that strings are UTF-8 takes reading them: only short ones are read.
-constexpr std::uint64_t kMostTextBytes = 4096;
-constexpr std::string_view kPlainHint =
-    "pass --parse plain: each value is then one field of bytes, 'value'";
+using layouts::kPlainHint;
 
-// Learns the schema from the maps of all entries.
-class MapSurvey {
- public:
-  MapSurvey(const InputFile& file, WalkPace& pace)
-      : file_(file), value_(file, lmdb::ValueReads::headers, pace) {}
-
-  void add(const TreeEntry& entry) {
-    value_.enter(entry);
-    try {
-      map_ = parse_msgpack_map(value_.view(), entry.value_offset, entry.value_bytes, file_.path());
-    } catch (const Error& error) {
-      if (error.code() == Code::io) throw;
-      refuse(entry, fmt::format("the value cannot be split into fields ({})", error.message()));
-    }
-    check_key(entry);
-    found_.clear();
-    for (const MsgpackEntry& value : map_) {
-      if (value.name != "key") found_.push_back(field_of(value));
-    }
-    try {
-      common_.add(found_, as_text(entry.key));
-    } catch (const Error& error) {
-      refuse(entry, error.message());
-    }
-    ++count_;
-  }
-
-  [[nodiscard]] std::uint64_t count() const { return count_; }
-
-  Survey survey() && try {
-    Survey survey = std::move(common_).survey(Dialect::msgpack);
-    validate_schema(survey.schema);
-    return survey;
-  } catch (Error& error) {
-    if (!error.sample()) throw error.at(file_.path());
-    throw not_of_maps(error.message()).at(file_.path()).for_sample(error.sample()->key);
-  }
-
- private:
-  static Error not_of_maps(const std::string& fact) {
-    return Error(Code::unsupported, "msgpack: {}", fact).hint(kPlainHint);
-  }
-
-  [[noreturn]] void refuse(const TreeEntry& entry, const std::string& fact) const {
-    throw not_of_maps(fact)
-        .at(file_.path(), entry.value_offset)
-        .for_sample(as_text(entry.key), count_);
-  }
-
-  void check_key(const TreeEntry& entry) {
-    const MsgpackEntry* key = lmdb::find_entry(map_, "key");
-    const auto keys = std::ranges::count(map_, "key", &MsgpackEntry::name);
-    if (keys > 1) refuse(entry, "its map has more than one 'key'");
-    if (keys == 1 && !key->is_run()) {
-      refuse(entry, fmt::format("its 'key' is {}, not a string", name_of(key->type)));
-    }
-    if (keys == 1 && key->length > kMaxKeyBytes) {
-      refuse(entry, fmt::format("its 'key' has {} bytes, more than the limit of {}", key->length,
-                                kMaxKeyBytes));
-    }
-    if (count_ > 0 && keys != keys_) {
-      refuse(entry, fmt::format("a 'key' is {} this map, unlike in those before it",
-                                keys == 1 ? "in" : "missing from"));
-    }
-    keys_ = keys;
-  }
-
-  // The field that a value makes; a fault: no kind can hold it.
-  LayoutField field_of(const MsgpackEntry& value) {
-    LayoutField made{.field = {.name = value.name}, .cell = {}, .may_lack = true};
-    Field& field = made.field;
-    field.is_optional = value.type == MsgpackType::nil;
-    if (field.is_optional) return made;
-    // Both str and bin can hold bytes: a str is text until one of them is not.
-    for (const Kind kind : {Kind::bytes, Kind::integer, Kind::real, Kind::list}) {
-      field.kind = kind;
-      if (!lmdb::can_hold(field, value, false)) continue;
-      if (kind == Kind::bytes && is_text(value)) field.kind = Kind::text;
-      if (kind == Kind::list) {
-        made.cell.place = {.offset = value.offset, .length = value.length, .count = value.count};
-        field.elements = are_texts(value, made.cell.place) ? Kind::text : Kind::bytes;
-      }
-      return made;
-    }
-    field.kind = Kind::tensor;
-    made.fault = take_tensor(field, value);
-    field.is_optional = !made.fault.empty();
-    return made;
-  }
-
-  // What is wrong with it; empty: nothing.
-  std::string take_tensor(Field& field, const MsgpackEntry& value) {
-    const std::string name = printable(value.name);
-    const auto tensor = lmdb::read_tensor(value_.view(), value, false);
-    if (!tensor)
-      return fmt::format("field '{}' is {}, which no field can hold", name, describe_type(value));
-    field.shape = tensor->shape;
-    try {
-      field.dtype = DType::parse(tensor->dtype);
-    } catch (const Error& error) {
-      return fmt::format("field '{}': {}", name, error.message());
-    }
-    if (field.takes_tensor(field.shape, tensor->data.length)) return {};
-    return fmt::format("field '{}' has {} bytes for a tensor {}", name, tensor->data.length,
-                       array_text(field.dtype, field.shape));
-  }
-
-  static std::string describe_type(const MsgpackEntry& value) {
-    if (value.type == MsgpackType::array) return "an array of values other than bytes and strings";
-    if (value.type == MsgpackType::map) return "a map that is not a tensor";
-    return std::string(name_of(value.type));
-  }
-
-  // What is known to be bytes is not read.
-  bool is_text(const MsgpackEntry& value) const {
-    const Field* const known = common_.find(value.name, found_.size());
-    const bool is_bytes = known != nullptr && known->kind == Kind::bytes;
-    return !is_bytes && value.type == MsgpackType::text &&
-           is_short_text({.offset = value.offset, .length = value.length});
-  }
-
-  bool are_texts(const MsgpackEntry& value, const FieldPlace& list) const {
-    const Field* const known = common_.find(value.name, found_.size());
-    const bool are_bytes =
-        known != nullptr && known->kind == Kind::list && known->elements == Kind::bytes;
-    return !are_bytes && value.is_array_of(bit_of(MsgpackType::text)) &&
-           std::ranges::all_of(walk_msgpack_list(value_.view(), list),
-                               [this](const FieldPlace& one) { return is_short_text(one); });
-  }
-
-  bool is_short_text(const FieldPlace& place) const {
-    return place.length <= kMostTextBytes &&
-           is_utf8(as_text(value_.view()(place.offset, place.length)));
-  }
-
-  const InputFile& file_;
-  lmdb::ValueReader value_;
-  std::vector<MsgpackEntry> map_;
-  std::uint64_t count_ = 0;
-  std::ptrdiff_t keys_ = 0;  // entries 'key' of a map: 0 or 1
-  std::vector<LayoutField> found_;
-  lmdb::CommonFields common_;
-};
+// For damage that a schema hangs on.
+Error fields_unknown(const Finding& damage, const InputFile& file) {
+  Error error(Code::damaged, "cannot determine the fields: {}", damage.message);
+  error.at(file.path(), damage.offset);
+  return error;
+}
 
 void walk_entries(const InputFile& file, std::string_view database,
                   const lmdb::TreeWalkOptions& options, const lmdb::EntrySink& entries,
@@ -205,13 +64,17 @@ Survey survey_entries(const InputFile& file, std::string_view database, Dialect 
   // Damage stops where the schema hangs on it; elsewhere the scan will tell more of it.
   const FindingSink findings = [&](const Finding& finding) {
     if (!is_parsed) return;
-    throw lmdb::fields_unknown(finding, file).hint(kPlainHint);
+    throw fields_unknown(finding, file).hint(kPlainHint);
   };
   WalkPace pace(progress, file.size());
-  MapSurvey maps(file, pace);
+  layouts::ValueReader values(file, layouts::ValueReads::headers, pace);
+  layouts::MapSurvey maps;
   const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
     if ((entry.flags & lmdb::kSubData) != 0) throw lmdb::holds_databases(file);
-    if (is_parsed) maps.add(entry);
+    if (!is_parsed) return;
+    values.enter(entry);
+    maps.add(as_text(entry.key),
+             {values.view(), entry.value_offset, entry.value_bytes, file.path()});
   };
   walk_entries(file, database, {.prefetches_values = is_parsed, .pace = &pace}, entries, findings);
   if (is_parsed && maps.count() == 0) {
@@ -220,7 +83,7 @@ Survey survey_entries(const InputFile& file, std::string_view database, Dialect 
         .hint(kPlainHint);
   }
 
-  if (is_parsed) return std::move(maps).survey();
+  if (is_parsed) return std::move(maps).survey(file.path());
   return Survey::of_one_file({.fields = {{.name = "value", .kind = Kind::bytes}}}, dialect);
 }
 
@@ -238,9 +101,10 @@ class LayoutSurvey {
         progress_(progress),
         pace_(progress_, file.size()),
         // Frames of a video follow one another closely.
-        value_(file,
-               layout.has_videos ? lmdb::ValueReads::up_to_headers : lmdb::ValueReads::headers,
-               pace_) {}
+        value_(
+            file,
+            layout.has_videos ? layouts::ValueReads::up_to_headers : layouts::ValueReads::headers,
+            pace_) {}
 
   Survey run() {
     std::vector<std::string> classes;
@@ -262,7 +126,7 @@ class LayoutSurvey {
     try {
       validate_schema(survey.schema);
     } catch (const Error& error) {
-      throw lmdb::not_of_layout(layout_, error.message()).at(file_.path()).hint(kPlainHint);
+      throw layouts::not_of_layout(layout_, error.message()).at(file_.path()).hint(kPlainHint);
     }
     return survey;
   }
@@ -271,7 +135,7 @@ class LayoutSurvey {
   Survey common_fields() try {
     return std::move(common_).survey(layout_.dialect);
   } catch (const Error& error) {
-    Error again = lmdb::not_of_layout(layout_, error.message());
+    Error again = layouts::not_of_layout(layout_, error.message());
     if (error.sample()) again.for_sample(error.sample()->key, 0);
     throw again.at(file_.path()).hint(kPlainHint);
   }
@@ -279,7 +143,7 @@ class LayoutSurvey {
   // Of a file without samples.
   [[nodiscard]] Schema usual_fields() const {
     if (!layout_.has_usual_fields) {
-      throw lmdb::not_of_layout(layout_, "the file has no samples to take fields from")
+      throw layouts::not_of_layout(layout_, "the file has no samples to take fields from")
           .at(file_.path());
     }
     const bool are_videos = layout_.has_videos;
@@ -290,7 +154,7 @@ class LayoutSurvey {
 
   void walk() {
     const FindingSink findings = [this](const Finding& finding) {
-      throw lmdb::fields_unknown(finding, file_);
+      throw fields_unknown(finding, file_);
     };
     walk_entries(
         file_, database_, {.prefetches_values = true, .pace = &pace_},
@@ -300,29 +164,30 @@ class LayoutSurvey {
   std::vector<std::string> read_listed() {
     std::optional<SparseReading> sparse;
     if (!layout_.has_videos) sparse.emplace(file_);
-    const lmdb::NamedSamples listed(file_, database_, layout_);
-    listed.for_each([&](const lmdb::NamedSample& sample) {
+    const layouts::NamedSamples listed(lmdb::keyed_file(file_), database_, layout_);
+    listed.for_each([&](const layouts::NamedSample& sample) {
       pace_.step_to_row(samples_, listed.samples());
-      take(listed.entry_of(sample).entry, sample.key);
+      const KeyMapEntry entry = listed.entry_of(sample);
+      take(layouts::extent_of(entry), sample.key);
     });
     return listed.classes();
   }
 
-  void take(const TreeEntry& entry, std::string_view key) {
+  void take(const layouts::ValueExtent& entry, std::string_view key) {
     value_.enter(entry);
-    const lmdb::StoredValue value{value_.view(), entry.value_offset, entry.value_bytes,
-                                  file_.path()};
+    const layouts::StoredValue value{value_.view(), entry.value_offset, entry.value_bytes,
+                                     file_.path()};
     if (layout_.is_count(key, value)) return;
     try {
       common_.add(layout_.parse(value), key);
     } catch (const Error& error) {
       if (error.code() == Code::io) throw;
-      throw lmdb::not_of_layout(layout_, error.message())
+      throw layouts::not_of_layout(layout_, error.message())
           .at(file_.path(), error.offset().value_or(entry.value_offset))
           .for_sample(key, samples_)
           .hint(kPlainHint);
     }
-    if (layout_.is_by_number && samples_ == 0) class_name_ = lmdb::class_of_pickle(value);
+    if (layout_.is_by_number && samples_ == 0) class_name_ = layouts::class_of_pickle(value);
     numbers_.add(key);
     ++samples_;
   }
@@ -332,9 +197,9 @@ class LayoutSurvey {
   const LayoutFacts& layout_;
   const WalkProgress& progress_;
   WalkPace pace_;
-  lmdb::ValueReader value_;
-  lmdb::CommonFields common_;
-  lmdb::KeyNumbers numbers_;
+  layouts::ValueReader value_;
+  layouts::CommonFields common_;
+  layouts::KeyNumbers numbers_;
   std::string class_name_;  // of the first value, if it is an object
   std::uint64_t samples_ = 0;
 };
@@ -396,10 +261,10 @@ std::string note_of_pickles(const InputFile& file, std::string_view database) {
     const std::optional<KeyMapEntry> entry = cursor->current();
     WindowReader window(file, 4096);
     if (!entry || entry->is_database ||
-        !lmdb::looks_pickled(window.views(), entry->value_offset, entry->value_bytes))
+        !layouts::looks_pickled(window.views(), entry->value_offset, entry->value_bytes))
       return {};
     note = "read as plain entries; the values are pickles, whose fields cannot be read: ";
-    (void)lmdb::facts_of(Dialect::pickle)
+    (void)layouts::facts_of(Dialect::pickle)
         .parse({window.views(), entry->value_offset, entry->value_bytes, file.path()});
     return "read as plain entries; the first value is a pickle of fields, but not every one is";
   } catch (const Error& error) {
@@ -422,7 +287,7 @@ LayoutSearch find_layout(const InputFile& file, std::string_view database,
   const auto keys = meta_keys_in(file, database);
   if (!keys) return search;
   bool is_described = keys->empty();
-  for (const LayoutFacts& layout : lmdb::all_layouts()) {
+  for (const LayoutFacts& layout : layouts::all_layouts()) {
     if (!std::equal(keys->begin(), keys->end(), layout.described_by.begin(),
                     layout.described_by.end()))
       continue;
@@ -455,14 +320,79 @@ LayoutSearch find_layout(const InputFile& file, std::string_view database,
   return search;
 }
 
+// What a file holds by its keys. What no pattern takes is left out.
+Survey survey_by_keys(const InputFile& file, std::string_view keys, std::string_view database,
+                      const WalkProgress& progress) {
+  const layouts::KeyedSamples keyed(lmdb::keyed_file(file), keys, database);
+  WalkPace pace(progress, file.size());
+  layouts::ValueReader values(file, layouts::ValueReads::headers, pace);
+  const SparseReading sparse(file);
+  layouts::CommonFields common;
+  std::uint64_t samples = 0;
+  keyed.for_each([&](const layouts::KeyedSample& sample) {
+    pace.step_to_row(samples, keyed.expected());
+    try {
+      common.add(layouts::fields_of(sample, keyed.pattern(), nullptr, values, file.path()));
+    } catch (Error& error) {
+      error.for_sample(sample.key, samples);
+      throw;
+    }
+    ++samples;
+  });
+  LeftOutList left_out;
+  std::uint64_t others = 0;
+  for (const std::string& name : keyed.databases()) {
+    const FindingSink findings = [&](const Finding& finding) {
+      throw fields_unknown(finding, file);
+    };
+    const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
+      const std::string_view key = as_text(entry.key);
+      if (keyed.takes(name, key, samples)) return;
+      // Each has a name of its own: what is known is not looked for again.
+      if (++others > LeftOutList::kMost) {
+        ++left_out.more;
+        return;
+      }
+      left_out.add({.kind = (entry.flags & lmdb::kSubData) != 0 ? "database" : "entry",
+                    .name = std::string(key),
+                    .reason = keys.empty() ? "no_partner" : "no_pattern",
+                    .samples = {}});
+    };
+    (void)lmdb::walk_trees(file, lmdb::meta_of_database(file, name, findings), {}, entries,
+                           findings);
+  }
+  for (const KeyField& field : keyed.pattern().fields) {
+    const bool is_first_of_none = samples == 0 && &field == &keyed.pattern().fields.front();
+    if (!is_first_of_none && common.find(field.name, 0) != nullptr) continue;
+    throw Error(Code::unsupported, "no entry has a key like '{}', of field '{}'",
+                printable(field.key_of(field.is_numbered ? field.text_of(keyed.pattern().from)
+                                                         : std::string("KEY"))),
+                printable(field.name))
+        .at(file.path())
+        .hint("pass --parse plain to see the keys: 'shale ls FILE --parse plain --keys escaped'");
+  }
+  Survey survey = std::move(common).survey(Dialect::keys);
+  survey.layout.keys = keys;
+  survey.layout.database = database;
+  if (others > 0) {
+    survey.notes.push_back(fmt::format(
+        "{} {} left out, such as '{}': {}", others, others == 1 ? "entry is" : "entries are",
+        printable(left_out.entries.front().name),
+        keys.empty() ? "the first database has no such key" : "no sample of --parse has them"));
+  }
+  survey.left_out = std::move(left_out);
+  return survey;
+}
+
 // nullopt: the keys say nothing, or what they say is not what the file is.
 std::optional<Survey> survey_recognized_keys(const InputFile& file, const std::string& database,
                                              const WalkProgress& progress) {
   try {
-    const std::optional<KeyPattern> pattern = lmdb::recognize_keys(file, database);
+    const std::optional<KeyPattern> pattern =
+        layouts::recognize_keys(lmdb::keyed_file(file), database);
     if (!pattern) return std::nullopt;
     const std::string keys = text_of(*pattern);
-    Survey survey = lmdb::survey_by_keys(file, keys, database, progress);
+    Survey survey = survey_by_keys(file, keys, database, progress);
     survey.notes.push_back(
         fmt::format("samples are found by their keys, as with --parse {}", shell_word(keys)));
     return survey;
@@ -475,7 +405,7 @@ std::optional<Survey> survey_recognized_keys(const InputFile& file, const std::s
 Survey survey_database(const InputFile& file, const std::string& database,
                        std::optional<Dialect> wanted, const WalkProgress& progress) {
   if (wanted && is_layout(*wanted))
-    return LayoutSurvey(file, database, lmdb::facts_of(*wanted), progress).run();
+    return LayoutSurvey(file, database, layouts::facts_of(*wanted), progress).run();
   LayoutSearch search;
   Packing packing = Packing::none;
   if (!wanted) {
@@ -507,7 +437,7 @@ Survey survey_lmdb_file(const InputFile& file, const Parsing& parsing,
       throw Error(Code::usage, "--parse {} does not go with several databases", name_of(*wanted))
           .hint("name one database, or leave out --parse: each value is then one field");
     }
-    return lmdb::survey_by_keys(file, parsing.keys, parsing.database, progress);
+    return survey_by_keys(file, parsing.keys, parsing.database, progress);
   }
   const bool is_chosen = !parsing.database.empty();
   const std::string database = is_chosen ? parsing.database : lmdb::only_database(file);

@@ -12,6 +12,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/layouts/value_reader.hpp"
 
 #include "formats/lmdb/lmdb_meta.hpp"
 
@@ -43,16 +44,11 @@ class PageMap {
   std::uint64_t taken_ = 0;
 };
 
-/// One entry of the main tree. The views end when the sink returns.
-struct TreeEntry {
-  Bytes page;                     ///< the leaf page
-  std::uint64_t page_offset = 0;  ///< of it in the file
+/// One entry of the main tree. The views end when the sink returns; `page` is the leaf page. The
+/// value is there or, contiguous, in overflow pages.
+struct TreeEntry : layouts::ValueExtent {
   Bytes key;
   std::uint64_t key_offset = 0;
-  /// In the leaf page or, contiguous, in overflow pages; kMissing, after a finding, where the file
-  /// does not hold it.
-  std::uint64_t value_offset = kMissing;
-  std::uint64_t value_bytes = 0;
   std::uint16_t flags = 0;    ///< NodeFlags
   bool follows_loss = false;  ///< what lay between the entry before and this one was damaged
 };

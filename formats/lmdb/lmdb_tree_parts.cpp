@@ -176,13 +176,13 @@ class PartWalk {
 
   bool hand_out(const PageNode& node) {
     const std::uint64_t page_offset = number_ * kPageBytes;
-    TreeEntry entry{.page = bytes_,
-                    .page_offset = page_offset,
-                    .key = node.key,
-                    .key_offset = page_offset + node.key_begin,
-                    .value_offset = page_offset + node.value_begin,
-                    .value_bytes = node.value_bytes,
-                    .flags = node.flags};
+    TreeEntry entry{{.page = bytes_,
+                     .page_offset = page_offset,
+                     .value_offset = page_offset + node.value_begin,
+                     .value_bytes = node.value_bytes},
+                    node.key,
+                    page_offset + node.key_begin,
+                    node.flags};
     if ((node.flags & kBigData) != 0) {
       pace_.step();
       const std::uint64_t begin = node.child * kPageBytes;

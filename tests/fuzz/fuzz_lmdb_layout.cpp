@@ -2,9 +2,8 @@
 #include <cstdint>
 
 #include "shale/base/error.hpp"
-
-#include "formats/lmdb/lmdb_layout.hpp"
-#include "formats/lmdb/lmdb_pickled.hpp"
+#include "shale/layouts/pickled_value.hpp"
+#include "shale/layouts/value_layout.hpp"
 
 // Any bytes are a value, or a pickled list of keys: the parsers ask for no byte outside them, and
 // what they find lies inside.
@@ -18,14 +17,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     need_inside(offset, length);
     return bytes.subspan(offset, length);
   };
-  const auto layouts = shale::lmdb::all_layouts();
+  const auto layouts = shale::layouts::all_layouts();
   const std::size_t chosen = data[0] % (layouts.size() + 1);
   try {
     if (chosen == layouts.size()) {
-      (void)shale::lmdb::for_each_pickled_key(view, 1, size - 1, "fuzz", need_inside);
+      (void)shale::layouts::for_each_pickled_key(view, 1, size - 1, "fuzz", need_inside);
       return 0;
     }
-    for (const shale::lmdb::LayoutField& field :
+    for (const shale::layouts::LayoutField& field :
          layouts[chosen].parse({view, 1, size - 1, "fuzz"})) {
       const shale::FieldPlace& place = field.cell.place;
       if (shale::is_located(field.field.kind)) need_inside(place.offset, place.length);

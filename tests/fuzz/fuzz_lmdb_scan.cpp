@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/layouts/value_layout.hpp"
 
-#include "formats/lmdb/lmdb_layout.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "tests/fuzz/fuzz_scan.hpp"
 
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   scan_as_surveyed(files, size, Dialect::plain);
   scan_as_surveyed(files, size, Dialect::msgpack);
   scan_as_surveyed(files, size, std::nullopt);
-  for (const shale::lmdb::LayoutFacts& layout : shale::lmdb::all_layouts())
+  for (const shale::layouts::LayoutFacts& layout : shale::layouts::all_layouts())
     scan_as_surveyed(files, size, layout.dialect);
   return 0;
 }

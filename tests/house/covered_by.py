@@ -1,6 +1,14 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "layouts/keyed_samples": ("tests/interop/test_lmdb_keys.py", "test_samples_by_key_and_fields_that_some_lack"),
+    "layouts/layout_field": ("tests/interop/test_lmdb_layouts.py", "test_arrays_of_several_shapes_and_entries_that_some_lack"),
+    "layouts/map_survey": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb survey: what other writers put into maps is taken"),
+    "layouts/map_value": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb survey: maps of one shape become fields, and the scan reads them"),
+    "layouts/named_samples": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: what describes a file must agree with it"),
+    "layouts/pickled_value": ("tests/interop/test_pickled_samples.py", "test_what_no_field_can_hold_stops_none_of_the_others"),
+    "layouts/value_layout": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: a Datum of another kind is refused by name"),
+    "layouts/value_reader": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb scan: shale's own maps give places, numbers and checksums of every field"),
     "sources/indexed_join": ("tests/interop/test_joins.py", "test_inputs_that_are_joined_are_read_in_place"),
     "sources/table_source": ("tests/interop/test_joins.py", "test_rows_of_a_table_are_joined_by_key"),
     "sources/joined_source": ("tests/interop/test_joins.py", "test_two_hdf5_files_row_by_row"),

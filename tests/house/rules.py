@@ -23,6 +23,7 @@ ROOMS = INSTALLED | {
     "wire": "base data",
     "numbers": "base data",
     "format": "base io data",
+    "layouts": "base io data wire format",
     "flow": "base",
     "image": "base data",
     "pixels": "base image",
@@ -44,7 +45,7 @@ ROOMS = INSTALLED | {
     "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading labels folders archives sources verify requests targets",
     "api": "base io data format manifest shards folders loading verify requests targets ops output.hpp verify.hpp convert.hpp dataset.hpp writer.hpp",
 }
-FORMAT_MAY_INCLUDE = "format wire data io image base".split()
+FORMAT_MAY_INCLUDE = "layouts format wire data io image base".split()
 
 # A room that says several things is divided along them.
 MAX_ROOM_LINES = 5500

@@ -1,4 +1,4 @@
-#include "formats/lmdb/lmdb_pickled.hpp"
+#include "shale/layouts/pickled_value.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include "shale/wire/pickle_reader.hpp"
 #include "shale/wire/pickled_array.hpp"
 
-namespace shale::lmdb {
+namespace shale::layouts {
 namespace {
 
 using Value = PickleValue;
@@ -359,4 +359,4 @@ bool looks_pickled(const ViewBytes& view, std::uint64_t begin, std::uint64_t len
   return begins && view(begin + length - 1, 1)[0] == std::byte{'.'};
 }
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

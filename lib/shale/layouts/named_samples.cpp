@@ -1,4 +1,4 @@
-#include "formats/lmdb/lmdb_listed.hpp"
+#include "shale/layouts/named_samples.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -10,13 +10,11 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
+#include "shale/layouts/pickled_value.hpp"
+#include "shale/layouts/value_layout.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
 
-#include "formats/lmdb/lmdb_databases.hpp"
-#include "formats/lmdb/lmdb_layout.hpp"
-#include "formats/lmdb/lmdb_pickled.hpp"
-
-namespace shale::lmdb {
+namespace shale::layouts {
 namespace {
 
 constexpr std::size_t kMostClasses = 65'536;
@@ -37,8 +35,11 @@ std::string_view class_of(std::string_view key) { return key.substr(0, key.find(
 
 class NamedSamples::Lists {
  public:
-  Lists(const InputFile& file, std::string_view database, const LayoutFacts& layout)
-      : file_(file), layout_(layout), map_(open_database(file, database)) {
+  Lists(const KeyedFile& file, std::string_view database, const LayoutFacts& layout)
+      : file_(file.file),
+        layout_(layout),
+        longest_key_(file.longest_key),
+        map_(file.open(database)) {
     const std::span<const std::string_view> described_by = layout.described_by;
     const MetaEntry keys = meta_entry("__keys__");
     const std::uint64_t entries = map_->facts().entries;
@@ -70,22 +71,14 @@ class NamedSamples::Lists {
                   });
   }
 
-  [[nodiscard]] ListedEntry entry_of(const NamedSample& sample) const {
+  [[nodiscard]] KeyMapEntry entry_of(const NamedSample& sample) const {
     const std::optional<KeyMapEntry> found = map_->find(as_bytes(sample.entry_key));
     if (!found || found->is_database) {
       throw Error(Code::damaged, "the file has no entry '{}', which its list of keys names",
                   printable(sample.entry_key))
           .at(file_.path(), sample.key_offset);
     }
-    ListedEntry listed;
-    listed.owner = found->owner;
-    listed.entry.value_offset = found->value_offset;
-    listed.entry.value_bytes = found->value_bytes;
-    if (found->value) {
-      listed.entry.page = *found->value;
-      listed.entry.page_offset = found->value_offset;
-    }
-    return listed;
+    return *found;
   }
 
  private:
@@ -146,9 +139,9 @@ class NamedSamples::Lists {
   }
 
   void check_length(const MetaEntry& entry, std::uint64_t length) const {
-    if (length > 0 && length <= kMaxKeyBytes) return;
+    if (length > 0 && length <= longest_key_) return;
     throw refused(entry,
-                  fmt::format("lists a key of {} bytes, expected 1 to {}", length, kMaxKeyBytes));
+                  fmt::format("lists a key of {} bytes, expected 1 to {}", length, longest_key_));
   }
 
   [[nodiscard]] std::uint64_t count_of(const MetaEntry& names) const {
@@ -222,12 +215,13 @@ class NamedSamples::Lists {
 
   const InputFile& file_;
   const LayoutFacts& layout_;
+  std::uint64_t longest_key_;
   std::shared_ptr<const KeyMap> map_;
   std::uint64_t samples_ = 0;
   std::vector<std::string> classes_;
 };
 
-NamedSamples::NamedSamples(const InputFile& file, std::string_view database,
+NamedSamples::NamedSamples(const KeyedFile& file, std::string_view database,
                            const LayoutFacts& layout)
     : lists_(std::make_unique<Lists>(file, database, layout)) {}
 NamedSamples::~NamedSamples() = default;
@@ -236,8 +230,8 @@ const std::vector<std::string>& NamedSamples::classes() const { return lists_->c
 void NamedSamples::for_each(const std::function<void(const NamedSample&)>& use) const {
   lists_->for_each(use);
 }
-ListedEntry NamedSamples::entry_of(const NamedSample& sample) const {
+KeyMapEntry NamedSamples::entry_of(const NamedSample& sample) const {
   return lists_->entry_of(sample);
 }
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

@@ -1,4 +1,4 @@
-#include "formats/lmdb/lmdb_keyed.hpp"
+#include "shale/layouts/keyed_samples.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -10,13 +10,10 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/format/finding_draft.hpp"
+#include "shale/layouts/pickled_value.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
 
-#include "formats/lmdb/lmdb_cursor.hpp"
-#include "formats/lmdb/lmdb_databases.hpp"
-#include "formats/lmdb/lmdb_pickled.hpp"
-
-namespace shale::lmdb {
+namespace shale::layouts {
 namespace {
 
 // Proving that a value is UTF-8 takes reading it: only short ones are.
@@ -24,6 +21,17 @@ constexpr std::uint64_t kMostTextBytes = 4096, kMostNumberBytes = 64;
 constexpr std::string_view kCountKeys[] = {"num-samples", "num_samples", "nSamples", "length",
                                            "__len__"};
 constexpr std::size_t kMostShapes = 64, kMostJoined = 16;  // each takes 4 MiB
+
+// The names in a list with commas.
+std::vector<std::string> database_names(std::string_view list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; !list.empty() && begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    names.emplace_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
 
 KeyPattern pattern_of(std::string_view keys, std::string_view database) {
   const std::vector<std::string> names = database_names(database);
@@ -145,38 +153,20 @@ class KeyShapes {
 
 }  // namespace
 
-Error fields_unknown(const Finding& damage, const InputFile& file) {
-  Error error(Code::damaged, "cannot determine the fields: {}", damage.message);
-  error.at(file.path(), damage.offset);
-  return error;
-}
-
-TreeEntry tree_entry_of(const KeyMapEntry& entry) {
-  TreeEntry made;
-  made.key = entry.key;
-  made.value_offset = entry.value_offset;
-  made.value_bytes = entry.value_bytes;
-  if (entry.value) {
-    made.page = *entry.value;
-    made.page_offset = entry.value_offset;
-  }
-  return made;
-}
-
-KeyedSamples::KeyedSamples(const InputFile& file, std::string_view keys, std::string_view database)
-    : file_(file), pattern_(pattern_of(keys, database)) {
+KeyedSamples::KeyedSamples(KeyedFile file, std::string_view keys, std::string_view database)
+    : file_(std::move(file)), pattern_(pattern_of(keys, database)) {
   for (const KeyField& field : pattern_.fields) {
     if (std::ranges::find(databases_, field.database, &OpenDatabase::name) == databases_.end())
-      databases_.push_back({field.database, open_database(file, field.database)});
+      databases_.push_back({field.database, file_.open(field.database)});
   }
   if (pattern_.count_key.empty()) return;
   const auto entry = databases_.front().map->find(as_bytes(pattern_.count_key));
-  if (entry) count_ = stored_count(file, *entry);
+  if (entry) count_ = stored_count(file_.file, *entry);
   if (count_) return;
   throw Error(Code::unsupported, "{} '{}', which is to count the samples",
               entry ? "does not have a number in entry" : "has no entry",
               printable(pattern_.count_key))
-      .at(file.path())
+      .at(file_.file.path())
       .hint("leave out count=: samples are then taken as long as there are entries");
 }
 
@@ -204,7 +194,7 @@ void KeyedSamples::take_rest(KeyedSample& sample, std::size_t first,
     sample.entries[i] = find(field, field.key_of(captured));
     if (!sample.entries[i] || !sample.key.empty()) continue;
     sample.key = captured;
-    sample.key_offset = key_offset_of(*sample.entries[i]) + field.before.size();
+    sample.key_offset = file_.key_offset_of(*sample.entries[i]) + field.before.size();
   }
 }
 
@@ -225,7 +215,7 @@ void KeyedSamples::for_each(const std::function<void(const KeyedSample&)>& use) 
       throw Error(Code::unsupported, "has no entry '{}', but '{}' counts {} samples",
                   printable(first.key_of(first.text_of(number))), printable(pattern_.count_key),
                   *count_)
-          .at(file_.path());
+          .at(file_.file.path());
     }
     return;
   }
@@ -239,7 +229,7 @@ void KeyedSamples::for_each(const std::function<void(const KeyedSample&)>& use) 
         (!first.database.empty() || pattern_.field_of(key) == std::optional<std::size_t>(0));
     if (!is_of_first) continue;
     KeyedSample sample{.key = std::string(*captured),
-                       .key_offset = key_offset_of(*entry) + first.before.size(),
+                       .key_offset = file_.key_offset_of(*entry) + first.before.size(),
                        .entries = {}};
     sample.entries.resize(fields);
     sample.entries[0] = std::move(entry);
@@ -270,7 +260,7 @@ std::vector<LayoutField> fields_of(const KeyedSample& sample, const KeyPattern& 
   for (std::size_t i = 0; i < pattern.fields.size(); ++i) {
     if (!sample.entries[i]) continue;
     const KeyField& wanted = pattern.fields[i];
-    const TreeEntry entry = tree_entry_of(*sample.entries[i]);
+    const ValueExtent entry = extent_of(*sample.entries[i]);
     values.enter(entry);
     const auto content = [&] {
       return as_text(values.view()(entry.value_offset, entry.value_bytes));
@@ -302,68 +292,6 @@ std::vector<LayoutField> fields_of(const KeyedSample& sample, const KeyPattern& 
   return fields;
 }
 
-Survey survey_by_keys(const InputFile& file, std::string_view keys, std::string_view database,
-                      const WalkProgress& progress) {
-  const KeyedSamples keyed(file, keys, database);
-  WalkPace pace(progress, file.size());
-  ValueReader values(file, ValueReads::headers, pace);
-  const SparseReading sparse(file);
-  CommonFields common;
-  std::uint64_t samples = 0;
-  keyed.for_each([&](const KeyedSample& sample) {
-    pace.step_to_row(samples, keyed.expected());
-    try {
-      common.add(fields_of(sample, keyed.pattern(), nullptr, values, file.path()));
-    } catch (Error& error) {
-      error.for_sample(sample.key, samples);
-      throw;
-    }
-    ++samples;
-  });
-  LeftOutList left_out;
-  std::uint64_t others = 0;
-  for (const std::string& name : keyed.databases()) {
-    const FindingSink findings = [&](const Finding& finding) {
-      throw fields_unknown(finding, file);
-    };
-    const EntrySink entries = [&](const TreeEntry& entry) {
-      const std::string_view key = as_text(entry.key);
-      if (keyed.takes(name, key, samples)) return;
-      // Each has a name of its own: what is known is not looked for again.
-      if (++others > LeftOutList::kMost) {
-        ++left_out.more;
-        return;
-      }
-      left_out.add({.kind = (entry.flags & kSubData) != 0 ? "database" : "entry",
-                    .name = std::string(key),
-                    .reason = keys.empty() ? "no_partner" : "no_pattern",
-                    .samples = {}});
-    };
-    (void)walk_trees(file, meta_of_database(file, name, findings), {}, entries, findings);
-  }
-  for (const KeyField& field : keyed.pattern().fields) {
-    const bool is_first_of_none = samples == 0 && &field == &keyed.pattern().fields.front();
-    if (!is_first_of_none && common.find(field.name, 0) != nullptr) continue;
-    throw Error(Code::unsupported, "no entry has a key like '{}', of field '{}'",
-                printable(field.key_of(field.is_numbered ? field.text_of(keyed.pattern().from)
-                                                         : std::string("KEY"))),
-                printable(field.name))
-        .at(file.path())
-        .hint("pass --parse plain to see the keys: 'shale ls FILE --parse plain --keys escaped'");
-  }
-  Survey survey = std::move(common).survey(Dialect::keys);
-  survey.layout.keys = keys;
-  survey.layout.database = database;
-  if (others > 0) {
-    survey.notes.push_back(fmt::format(
-        "{} {} left out, such as '{}': {}", others, others == 1 ? "entry is" : "entries are",
-        printable(left_out.entries.front().name),
-        keys.empty() ? "the first database has no such key" : "no sample of --parse has them"));
-  }
-  survey.left_out = std::move(left_out);
-  return survey;
-}
-
 void KeyNumbers::add(std::string_view key) {
   const std::optional<std::uint64_t> number = count_in(key);
   are_numbers_ = are_numbers_ && number && (key.size() == 1 || key[0] != '0');
@@ -377,11 +305,12 @@ std::string KeyNumbers::pattern() const {
   return least_ == 0 ? "value=%d" : fmt::format("value=%d, from={}", least_);
 }
 
-std::optional<KeyPattern> recognize_keys(const InputFile& file, std::string_view database) {
-  const auto map = open_database(file, database);
+std::optional<KeyPattern> recognize_keys(const KeyedFile& file, std::string_view database) {
+  const auto map = file.open(database);
   for (const std::string_view name : kCountKeys) {
     const std::optional<KeyMapEntry> entry = map->find(as_bytes(name));
-    const std::optional<std::uint64_t> count = entry ? stored_count(file, *entry) : std::nullopt;
+    const std::optional<std::uint64_t> count =
+        entry ? stored_count(file.file, *entry) : std::nullopt;
     if (!count || *count == 0 || (map->facts().entries - 1) % *count != 0) continue;
     KeyShapes shapes;
     const auto cursor = map->cursor();
@@ -397,4 +326,4 @@ std::optional<KeyPattern> recognize_keys(const InputFile& file, std::string_view
   return std::nullopt;
 }
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

@@ -1,20 +1,27 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "shale/data/schema.hpp"
+#include "shale/base/bytes.hpp"
+#include "shale/base/view_bytes.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/format/key_map.hpp"
+#include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
-#include "shale/wire/msgpack_map.hpp"
-
-#include "formats/lmdb/lmdb_tree.hpp"
 
 // What scan and survey both read of an entry's value.
 
-namespace shale::lmdb {
+namespace shale::layouts {
+
+/// Where the value of an entry is. The view ends with the entry.
+struct ValueExtent {
+  Bytes page;                     ///< bytes that are in memory anyway, or none
+  std::uint64_t page_offset = 0;  ///< of them in the file
+  /// Contiguous; kMissing, after a finding, where the file does not hold it.
+  std::uint64_t value_offset = kMissing;
+  std::uint64_t value_bytes = 0;
+};
+[[nodiscard]] ValueExtent extent_of(const KeyMapEntry& entry);
 
 /// What a walk reads of values: headers, from place to place; all up to the last header, where the
 /// headers are so close that the disk is done sooner with what lies between; everything.
@@ -31,7 +38,7 @@ class ValueReader {
               const ViewBytes& payload = {});
 
   /// The entry that the views to come belong to.
-  void enter(const TreeEntry& entry);
+  void enter(const ValueExtent& entry);
   [[nodiscard]] const ViewBytes& view() const { return view_; }
   /// crc32c of a place, a window at a time.
   [[nodiscard]] std::uint32_t checksum(const FieldPlace& place);
@@ -50,26 +57,4 @@ class ValueReader {
   std::uint64_t page_offset_ = 0, last_ = 0;
 };
 
-/// True if an entry of a map can be a value of this field. What shale itself writes has one type
-/// for each kind; other writers have str for bytes, booleans for integers and floats of 32 bits.
-/// Of a tensor only that it is a map: see read_tensor.
-[[nodiscard]] bool can_hold(const Field& field, const MsgpackEntry& entry, bool is_own);
-
-/// {"dtype": str, "shape": array of integers, "data": bin}, as shale writes a tensor; or what
-/// msgpack-numpy packs, as it writes a ragged one.
-struct TensorValue {
-  std::string dtype;
-  std::vector<std::uint64_t> shape;
-  FieldPlace data;
-  bool is_ragged = false;  ///< as msgpack-numpy has it
-};
-/// Nullopt for a map of anything else; if not `is_own`, in any order, and str or bin all the same.
-/// Errors: same as parse_msgpack_map.
-[[nodiscard]] std::optional<TensorValue> read_tensor(const ViewBytes& view,
-                                                     const MsgpackEntry& entry, bool is_own);
-
-/// The entry of this name; null if there is none.
-[[nodiscard]] const MsgpackEntry* find_entry(const std::vector<MsgpackEntry>& map,
-                                             std::string_view name);
-
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

@@ -11,7 +11,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/format/format.hpp"
 
-namespace shale::lmdb {
+namespace shale::layouts {
 
 /// A field of one value: what it is, and where. It is optional if it is None, of no kind.
 struct LayoutField {
@@ -55,6 +55,13 @@ void name_image_and_label(std::vector<LayoutField>& components);
 /// True if the value of a field that was found is one of `field`, as CommonFields made it.
 [[nodiscard]] bool is_value_of(const Field& field, const Field& found);
 
+/// The field of this name; null if there is none. `at`: where it probably is.
+[[nodiscard]] const LayoutField* find_field(const std::vector<LayoutField>& found,
+                                            std::string_view name, std::size_t at);
+/// Whether a value has each field of the schema once, if it must be there, and else None and what
+/// others may lack.
+[[nodiscard]] bool fit_schema(const std::vector<LayoutField>& found, const Schema& schema);
+
 /// What the values of a file have in common, as they are met one after the other: sides along which
 /// arrays differ are free, what some values lack is optional, strings are text where all are. Of
 /// what values may lack, that is left out which no field can hold: a value of it has a fault, or is
@@ -90,4 +97,4 @@ class CommonFields {
   bool has_text_elements_ = false;
 };
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

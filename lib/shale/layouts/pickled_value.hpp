@@ -7,13 +7,12 @@
 
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/shard_index.hpp"
-
-#include "formats/lmdb/lmdb_layout_field.hpp"
+#include "shale/layouts/layout_field.hpp"
 
 // Values and lists of keys that Python pickled. Parsed by shale/wire/pickle_reader.hpp: nothing is
 // imported or called.
 
-namespace shale::lmdb {
+namespace shale::layouts {
 
 /// What a pickle is to be.
 enum class PickledForm : std::uint8_t {
@@ -47,4 +46,4 @@ std::uint64_t for_each_pickled_key(const ViewBytes& view, std::uint64_t begin, s
 /// True for what begins and ends as a pickle of protocol 2 and above does.
 [[nodiscard]] bool looks_pickled(const ViewBytes& view, std::uint64_t begin, std::uint64_t length);
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

@@ -10,8 +10,7 @@
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
-
-#include "formats/lmdb/lmdb_layout_field.hpp"
+#include "shale/layouts/layout_field.hpp"
 
 // Layouts of LMDB files that known programs write and read (docs/foreign.md). A file of one has the
 // entries that describe it, exactly these, and else samples:
@@ -26,7 +25,7 @@
 //   pickle     any     pickle of a list, tuple or dict of fields   none
 // Writers of msgpack before 1.0 have str for bytes.
 
-namespace shale::lmdb {
+namespace shale::layouts {
 
 /// True for what begins as a msgpack list; no pickle of protocol 2 and above does.
 [[nodiscard]] bool looks_packed(const ViewBytes& view, std::uint64_t begin, std::uint64_t length);
@@ -55,4 +54,4 @@ struct LayoutFacts {
 /// "not of layout coclr: ...". To be thrown.
 [[nodiscard]] Error not_of_layout(const LayoutFacts& layout, std::string_view fact);
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

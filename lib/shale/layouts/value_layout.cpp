@@ -1,4 +1,4 @@
-#include "formats/lmdb/lmdb_layout.hpp"
+#include "shale/layouts/value_layout.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,14 +11,13 @@
 #include "shale/base/error.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
+#include "shale/layouts/map_value.hpp"
+#include "shale/layouts/pickled_value.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
 #include "shale/wire/msgpack_map.hpp"
 #include "shale/wire/protobuf_cursor.hpp"
 
-#include "formats/lmdb/lmdb_pickled.hpp"
-#include "formats/lmdb/lmdb_value.hpp"
-
-namespace shale::lmdb {
+namespace shale::layouts {
 namespace {
 
 using LayoutFields = std::vector<LayoutField>;
@@ -416,4 +415,4 @@ const LayoutFacts& facts_of(Dialect layout) {
   return *found;
 }
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

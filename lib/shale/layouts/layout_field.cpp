@@ -1,4 +1,4 @@
-#include "formats/lmdb/lmdb_layout_field.hpp"
+#include "shale/layouts/layout_field.hpp"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
-namespace shale::lmdb {
+namespace shale::layouts {
 namespace {
 
 bool is_string(const Field& field) { return field.kind == Kind::text || field.kind == Kind::bytes; }
@@ -84,6 +84,28 @@ void name_image_and_label(std::vector<LayoutField>& components) {
 bool is_value_of(const Field& field, const Field& found) {
   Field wider = field;
   return widen(wider, found) && wider == field;
+}
+
+const LayoutField* find_field(const std::vector<LayoutField>& found, std::string_view name,
+                              std::size_t at) {
+  if (at < found.size() && found[at].field.name == name) return &found[at];
+  const auto has_name = [&](const LayoutField& one) { return one.field.name == name; };
+  const auto place = std::ranges::find_if(found, has_name);
+  return place == found.end() ? nullptr : &*place;
+}
+
+bool fit_schema(const std::vector<LayoutField>& found, const Schema& schema) {
+  std::ptrdiff_t met = 0;
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    const LayoutField* const one = find_field(found, field.name, i);
+    const bool has_value = one != nullptr && !one->field.is_optional;
+    if (has_value ? !is_value_of(field, one->field) : !field.is_optional) return false;
+    met += has_value ? 1 : 0;
+  }
+  return met == std::ranges::count_if(found, [&](const LayoutField& one) {
+           return !one.field.is_optional && (!one.may_lack || schema.find(one.field.name));
+         });
 }
 
 std::size_t CommonFields::place_of(std::string_view name, std::size_t at) const {
@@ -179,4 +201,4 @@ Survey CommonFields::survey(Dialect dialect) && {
   return survey;
 }
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

@@ -8,21 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/base/error.hpp"
-#include "shale/base/finding.hpp"
-#include "shale/data/shard_index.hpp"
-#include "shale/format/format.hpp"
+#include "shale/data/schema.hpp"
 #include "shale/format/key_map.hpp"
 #include "shale/format/key_pattern.hpp"
-#include "shale/io/input_file.hpp"
-
-#include "formats/lmdb/lmdb_layout_field.hpp"
-#include "formats/lmdb/lmdb_tree.hpp"
-#include "formats/lmdb/lmdb_value.hpp"
+#include "shale/layouts/keyed_file.hpp"
+#include "shale/layouts/layout_field.hpp"
+#include "shale/layouts/value_reader.hpp"
 
 // Samples whose fields are entries of their own, in one database or in several.
 
-namespace shale::lmdb {
+namespace shale::layouts {
 
 struct KeyedSample {
   std::string key;                                  ///< what the pattern captures
@@ -30,17 +25,14 @@ struct KeyedSample {
   std::vector<std::optional<KeyMapEntry>> entries;  ///< a field each, one of them or more
 };
 
-/// An entry for those that read values. Its views end with the entry.
-[[nodiscard]] TreeEntry tree_entry_of(const KeyMapEntry& entry);
-
 /// Samples in the order of their numbers; by key in the order of the keys of the first field.
-/// Memory: 4 MiB of pages for each database. Errors of all: same as open_lmdb_map.
+/// Memory: 4 MiB of pages for each database. Errors of all: same as Format::open_map.
 class KeyedSamples {
  public:
   /// `keys`: as parse_key_pattern takes them; empty: the databases are the fields, joined by key.
   /// The file outlives this. Errors: Code::usage for a pattern that is none; Code::unsupported for
   /// a file without the entry that counts.
-  KeyedSamples(const InputFile& file, std::string_view keys, std::string_view database);
+  KeyedSamples(KeyedFile file, std::string_view keys, std::string_view database);
 
   [[nodiscard]] const KeyPattern& pattern() const { return pattern_; }
   /// The databases, each once.
@@ -58,7 +50,7 @@ class KeyedSamples {
   [[nodiscard]] std::optional<KeyMapEntry> find(const KeyField& field, std::string_view key) const;
   void take_rest(KeyedSample& sample, std::size_t first, const auto& captured_by) const;
 
-  const InputFile& file_;
+  KeyedFile file_;
   KeyPattern pattern_;
   struct OpenDatabase {
     std::string name;
@@ -68,19 +60,11 @@ class KeyedSamples {
   std::optional<std::uint64_t> count_;
 };
 
-/// For damage that a schema hangs on.
-[[nodiscard]] Error fields_unknown(const Finding& damage, const InputFile& file);
-
 /// The fields of a sample, as the pattern has them. `schema`: bytes of it are not looked at; null:
 /// every value is. Errors: Code::unsupported for a value that is not of its field's kind.
 [[nodiscard]] std::vector<LayoutField> fields_of(const KeyedSample& sample,
                                                  const KeyPattern& pattern, const Schema* schema,
                                                  ValueReader& values, std::string_view where);
-
-/// What a file holds by its keys. What no pattern takes is left out. Errors: as KeyedSamples;
-/// Code::unsupported for a field without entries; Code::damaged.
-[[nodiscard]] Survey survey_by_keys(const InputFile& file, std::string_view keys,
-                                    std::string_view database, const WalkProgress& progress);
 
 /// Whether the keys of all entries are numbers, each once.
 class KeyNumbers {
@@ -97,7 +81,7 @@ class KeyNumbers {
 /// The keys of all entries as a pattern: those of a file that is nothing but samples of one or
 /// more entries that end in their numbers, and an entry that counts them. nullopt for any other.
 /// Reads no values but that one.
-[[nodiscard]] std::optional<KeyPattern> recognize_keys(const InputFile& file,
+[[nodiscard]] std::optional<KeyPattern> recognize_keys(const KeyedFile& file,
                                                        std::string_view database);
 
-}  // namespace shale::lmdb
+}  // namespace shale::layouts

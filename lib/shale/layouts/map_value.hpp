@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/base/view_bytes.hpp"
+#include "shale/data/schema.hpp"
+#include "shale/data/shard_index.hpp"
+#include "shale/wire/msgpack_map.hpp"
+
+// Values that are a msgpack map of fields, shale's own among them.
+
+namespace shale::layouts {
+
+/// True if an entry of a map can be a value of this field. What shale itself writes has one type
+/// for each kind; other writers have str for bytes, booleans for integers and floats of 32 bits.
+/// Of a tensor only that it is a map: see read_tensor.
+[[nodiscard]] bool can_hold(const Field& field, const MsgpackEntry& entry, bool is_own);
+
+/// {"dtype": str, "shape": array of integers, "data": bin}, as shale writes a tensor; or what
+/// msgpack-numpy packs, as it writes a ragged one.
+struct TensorValue {
+  std::string dtype;
+  std::vector<std::uint64_t> shape;
+  FieldPlace data;
+  bool is_ragged = false;  ///< as msgpack-numpy has it
+};
+/// Nullopt for a map of anything else; if not `is_own`, in any order, and str or bin all the same.
+/// Errors: same as parse_msgpack_map.
+[[nodiscard]] std::optional<TensorValue> read_tensor(const ViewBytes& view,
+                                                     const MsgpackEntry& entry, bool is_own);
+
+/// The entry of this name; null if there is none.
+[[nodiscard]] const MsgpackEntry* find_entry(const std::vector<MsgpackEntry>& map,
+                                             std::string_view name);
+
+}  // namespace shale::layouts
