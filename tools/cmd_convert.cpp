@@ -78,14 +78,16 @@ std::string changed_text(const Manifest& manifest) {
   return text;
 }
 
-// The first one has the classes, the last one of Kinetics-400 the sources of the videos.
+// The first one has the classes, the last one of Kinetics-400 the sources of the videos; one that
+// is alone has the entries of the file.
 std::string split_lists_text(const ConvertOutput& output) {
   std::string text;
   for (const WrittenList& list : output.lists) {
     const bool holds_classes = &list == &output.lists.front();
     text += fmt::format("{}{} ({})", text.empty() ? "  lists: " : ", ", list.name,
-                        holds_classes ? format_counted(list.rows, "class", "classes")
-                                      : format_counted(list.rows, "video", "videos"));
+                        output.lists.size() == 1 ? format_counted(list.rows, "line", "lines")
+                        : holds_classes          ? format_counted(list.rows, "class", "classes")
+                                                 : format_counted(list.rows, "video", "videos"));
   }
   return text.empty() ? text : text + "\n";
 }

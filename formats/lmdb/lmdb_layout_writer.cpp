@@ -13,6 +13,9 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/image/probe.hpp"
+#include "shale/io/external_sorter.hpp"
 #include "shale/io/scratch_file.hpp"
 #include "shale/wire/msgpack_sample.hpp"
 #include "shale/wire/pickle_writer.hpp"
@@ -64,6 +67,7 @@ struct ImageAndLabel {
   std::size_t image = 0, label = 0;
 };
 ImageAndLabel places_in(const Schema& schema) {
+  if (schema.fields.size() == 1) return {};
   const bool label_first = schema.fields[0].kind == Kind::integer;
   return {label_first ? 1U : 0U, label_first ? 0U : 1U};
 }
@@ -219,19 +223,27 @@ class CoclrWriter final : public LayoutFileWriter {
   std::string names_, lengths_;
 };
 
-// Keys are numbers without leading zeros: not the order in which samples come.
-class XungeWriter final : public LayoutFileWriter {
+// Of samples that do not come in the order of their keys: large values are written as they come,
+// small ones wait.
+class SpoolingWriter : public LayoutFileWriter {
  public:
-  explicit XungeWriter(OutputFile& file)
+  explicit SpoolingWriter(OutputFile& file)
       : LayoutFileWriter(file), spool_(file.path().substr(0, file.path().rfind('/') + 1)) {}
 
- private:
-  void take(const Record& record, std::uint64_t number) override {
-    const Blob& value = record.parts.front();
-    const bool is_big = lmdb::is_big(std::to_string(number).size(), value.size());
-    spool_.add({is_big ? write_big(value) : spool_.add_small(value), value.size()});
+ protected:
+  [[nodiscard]] ValueSpool::Place hold(std::size_t key_bytes, const Blob& value) {
+    const bool is_big = lmdb::is_big(key_bytes, value.size());
+    return {is_big ? write_big(value) : spool_.add_small(value), value.size()};
   }
+  void place(std::string_view key, const ValueSpool::Place& place) {
+    if (lmdb::is_big(key.size(), place.bytes))
+      return pages().add_placed(as_bytes(key), place.at, place.bytes);
+    const std::vector<std::byte> value = spool_.small(place);
+    add(key, as_text(value));
+  }
+  [[nodiscard]] ValueSpool& spool() { return spool_; }
 
+ private:
   std::uint64_t write_big(const Blob& value) {
     const std::uint64_t page = pages().begin_value(value.size());
     value.for_each_piece([&](Bytes piece) { pages().append_value(piece); });
@@ -239,10 +251,23 @@ class XungeWriter final : public LayoutFileWriter {
     return page;
   }
 
+  ValueSpool spool_;
+};
+
+// Keys are numbers without leading zeros: not the order in which samples come.
+class XungeWriter final : public SpoolingWriter {
+ public:
+  using SpoolingWriter::SpoolingWriter;
+
+ private:
+  void take(const Record& record, std::uint64_t number) override {
+    spool().add(hold(std::to_string(number).size(), record.parts.front()));
+  }
+
   void describe() override {
     std::uint64_t number = 0;
     for (std::uint64_t i = 0; i < samples(); ++i) {
-      place(number);
+      place(std::to_string(number), spool().place(number));
       number = number == 0 ? 1 : next_by_digits(number, samples());
     }
     std::uint64_t bytes = 6;
@@ -266,24 +291,80 @@ class XungeWriter final : public LayoutFileWriter {
     for (; number >= 10; number /= 10) ++count;
     return count;
   }
+};
 
-  void place(std::uint64_t number) {
-    const std::string key = std::to_string(number);
-    const ValueSpool::Place place = spool_.place(number);
-    if (lmdb::is_big(key.size(), place.bytes))
-      return pages().add_placed(as_bytes(key), place.at, place.bytes);
-    const std::vector<std::byte> value = spool_.small(place);
-    add(key, as_text(value));
+// Keys are the names of the images without their suffixes, whose order is another one.
+// Source: BasicSR, basicsr/utils/lmdb_util.py and basicsr/data/data_util.py (readers take what is
+// in front of the first dot of a line of meta_info.txt for the key).
+class BasicsrWriter final : public SpoolingWriter {
+ public:
+  explicit BasicsrWriter(OutputFile& file)
+      : SpoolingWriter(file),
+        keys_(file.path().substr(0, file.path().rfind('/') + 1), kMemoryOfKeys) {}
+
+ private:
+  static constexpr std::uint64_t kMemoryOfKeys = 8 << 20;
+  static constexpr char kEnd = '\0';  // of a key, before every byte that it has
+
+  void take(const Record& record, std::uint64_t number) override {
+    const std::string key(has_image_suffix(record.key)
+                              ? std::string_view(record.key).substr(0, record.key.rfind('.'))
+                              : record.key);
+    const std::string_view unfit(".\n\0", 3);
+    if (key.empty() || key.size() > lmdb::kMaxKeyBytes ||
+        key.find_first_of(unfit) != std::string::npos) {
+      throw Error(
+          Code::schema,
+          "its key without the suffix has {} bytes, expected 1 to {}, and no dot among them: "
+          "BasicSR's readers take what is in front of the first dot",
+          key.size(), lmdb::kMaxKeyBytes)
+          .for_sample(record.key, number)
+          .hint("rename the file");
+    }
+    const ValueSpool::Place place = hold(key.size(), record.parts.front());
+    keys_.add(key + kEnd + std::string(as_text(std::as_bytes(std::span(&place, 1)))));
   }
 
-  ValueSpool spool_;
+  void describe() override {
+    keys_.finish();
+    std::string last;
+    while (const std::optional<std::string_view> entry = keys_.next()) {
+      const std::size_t end = entry->find(kEnd);
+      const std::string key(entry->substr(0, end));
+      if (key == last) {
+        throw Error(Code::schema,
+                    "two images have the key '{}', which is their name without suffix",
+                    printable(key))
+            .hint("rename one of them");
+      }
+      ValueSpool::Place at;
+      std::memcpy(&at, entry->data() + end + 1, sizeof at);
+      place(key, at);
+      last = key;
+    }
+  }
+
+  ExternalSorter keys_;
 };
+
+// "0001_s001.png (480,480,3) 1": height, width, channels as OpenCV reads them, PNG's compression.
+std::string basicsr_line(std::string_view key, Bytes value) {
+  const ImageInfo image = probe_image(value, {});
+  if (image.width == 0 || image.height == 0) return {};
+  const bool is_gray = image.color == "gray" || image.color == "bilevel";
+  const bool has_alpha = image.color == "rgba" || image.color == "gray-alpha";
+  return fmt::format("{}.png ({},{},{}) 1\n", key, image.height, image.width,
+                     is_gray     ? 1
+                     : has_alpha ? 4
+                                 : 3);
+}
 
 Record record_of(const Sample& sample, const Schema& schema) {
   Record record;
   record.key = sample.key;
   record.parts.resize(1);
   record.row.cells.resize(schema.fields.size());
+  if (schema.fields.size() == 1) return record;
   record.row.cells[places_in(schema).label].integer =
       std::get<std::int64_t>(sample.values[places_in(schema).label]);
   return record;
@@ -402,6 +483,7 @@ struct WrittenLayout {
   Kind kind;  // of the field beside the label
   Record (*encode)(const Sample&, const Schema&);
   std::unique_ptr<ShardWriter> (*create)(OutputFile& file);
+  bool has_no_label = false;
 };
 
 constexpr Layout in_one_file(std::string_view name, std::string_view summary) {
@@ -442,13 +524,24 @@ constexpr Layout lsun_directories() {
   return row;
 }
 
+constexpr Layout basicsr_file() {
+  Layout row = in_one_file(
+      "basicsr", "for BasicSR: OUTPUT becomes a directory with data.mdb and meta_info.txt");
+  row.data_name = "data.mdb";
+  row.directory_suffix = ".lmdb";
+  row.entries_name = "meta_info.txt";
+  row.entry_line = basicsr_line;
+  return row;
+}
+
 constexpr WrittenLayout kWritten[] = {
     {coclr_file(), Kind::list, encode_video, create_writer<CoclrWriter>},
     {coclr_directory(), Kind::list, encode_video, create_writer<CoclrWriter>},
     {in_one_file("xunge", "for folder2lmdb"), Kind::bytes, encode_pickled_pair,
      create_writer<XungeWriter>},
     {in_one_file("caffe", "for Caffe"), Kind::bytes, encode_datum, create_writer<CaffeWriter>},
-    {lsun_directories(), Kind::bytes, encode_image, create_writer<LsunWriter>}};
+    {lsun_directories(), Kind::bytes, encode_image, create_writer<LsunWriter>},
+    {basicsr_file(), Kind::bytes, encode_image, create_writer<BasicsrWriter>, true}};
 
 const WrittenLayout& written_layout(std::string_view option) {
   for (const WrittenLayout& written : kWritten)
@@ -459,10 +552,15 @@ const WrittenLayout& written_layout(std::string_view option) {
 }  // namespace
 
 const Layout* const kLmdbLayouts[] = {&kWritten[0].row, &kWritten[1].row, &kWritten[2].row,
-                                      &kWritten[3].row, &kWritten[4].row};
+                                      &kWritten[3].row, &kWritten[4].row, &kWritten[5].row};
 
 void check_fits_layout(std::string_view layout, const Schema& schema) {
   const Kind wanted = written_layout(layout).kind;
+  if (written_layout(layout).has_no_label) {
+    if (schema.fields.size() == 1 && schema.fields[0].kind == wanted) return;
+    throw Error(Code::unsupported, "layout {} holds an image, and no other field", layout)
+        .hint("name the field of the images with --fields");
+  }
   bool fits = schema.fields.size() == 2;
   if (fits) {
     const ImageAndLabel at = places_in(schema);

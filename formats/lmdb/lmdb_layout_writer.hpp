@@ -5,8 +5,8 @@
 
 #include "shale/format/layout.hpp"
 
-// Files in the layouts that other programs read (lmdb_layout.hpp): what Format::encode and
-// Format::create_shard do where the option "layout" names one.
+// Files in the layouts that other programs read (shale/layouts/value_layout.hpp): what
+// Format::encode and Format::create_shard do where the option "layout" names one.
 
 namespace shale {
 
@@ -14,10 +14,10 @@ namespace shale {
 inline constexpr std::string_view kOwnLayout = "shale";
 
 /// The layouts that are written: rows of lmdb_format.
-extern const Layout* const kLmdbLayouts[5];
+extern const Layout* const kLmdbLayouts[6];
 
 /// Errors: Code::usage for a layout that is not written; Code::unsupported for a schema other than
-/// bytes (of coclr: a list) and an integer.
+/// bytes (of coclr: a list) and an integer; of basicsr: than bytes alone.
 void check_fits_layout(std::string_view layout, const Schema& schema);
 /// Errors: Code::limit and Code::schema by sample.
 [[nodiscard]] Record encode_layout_value(std::string_view layout, const Sample& sample,

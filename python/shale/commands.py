@@ -171,6 +171,7 @@ def convert(
         listing: of a folder: a file with the list of its files, which several calls share. The first one makes it.
         with_index: for one file: write its index beside it in the same pass.
         layout: of an .lmdb output: ``"coclr"``, ``"xunge"`` or ``"caffe"`` writes the file for readers of that layout (docs/foreign.md).
+            ``"basicsr"`` makes ``output`` a directory with ``data.mdb`` and ``meta_info.txt``, for BasicSR.
             ``"lsun"`` makes ``output`` a directory with one LMDB directory per class, for ``torchvision.datasets.LSUN``.
             Of an .h5 output: ``"vlen"`` or ``"fixed"`` writes ``images`` (N) of variable length, or (N, H, W, 3) uint8 pixels of JPEG and PNG images
             that all have one size, and ``labels`` (N) int64; ``"flat"`` is the default, one flat dataset and offsets.

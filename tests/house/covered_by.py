@@ -9,6 +9,7 @@ COVERED_BY = {
     "layouts/pickled_value": ("tests/interop/test_pickled_samples.py", "test_what_no_field_can_hold_stops_none_of_the_others"),
     "layouts/value_layout": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: a Datum of another kind is refused by name"),
     "layouts/value_reader": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb scan: shale's own maps give places, numbers and checksums of every field"),
+    "targets/entry_list": ("tests/interop/test_lmdb_written.py", "test_basicsr_reads_what_was_converted"),
     "sources/indexed_join": ("tests/interop/test_joins.py", "test_inputs_that_are_joined_are_read_in_place"),
     "sources/table_source": ("tests/interop/test_joins.py", "test_rows_of_a_table_are_joined_by_key"),
     "sources/joined_source": ("tests/interop/test_joins.py", "test_two_hdf5_files_row_by_row"),

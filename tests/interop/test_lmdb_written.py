@@ -6,6 +6,7 @@ None of these is in a package: the classes do what the repositories' readers do 
 import os
 import pickle
 import random
+import shutil
 import zlib
 
 import lmdb
@@ -17,6 +18,7 @@ import shale.lmdb
 import torch
 from conftest import jpeg, run_shale, write
 from dataset_workers import resident_bytes
+from PIL import Image
 from shale import UsageError
 
 
@@ -159,6 +161,58 @@ def test_caffe_reads_what_was_converted(folder, samples, tmp_path):
     with lmdb.open(str(tmp_path), readonly=True, lock=False) as env, env.begin() as txn:
         entries = [(key.decode(), *parse_datum(value)) for key, value in txn.cursor()]
     assert entries == [(f"{row:08}_{path}", image, label) for row, (path, image, label) in enumerate(samples)]
+
+
+def basicsr_images(path):
+    """What PairedImageDataset of BasicSR finds in a directory: keys by meta_info.txt, values by key. Commit 8d56e3a."""
+    assert path.name.endswith(".lmdb")
+    keys = [line.split(".")[0] for line in (path / "meta_info.txt").read_text().splitlines()]
+    with lmdb.open(str(path), readonly=True, lock=False, readahead=False) as env, env.begin(write=False) as txn:
+        assert txn.stat()["entries"] == len(keys)
+        return {key: txn.get(key.encode("ascii")) for key in keys}
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """Names whose order changes with their suffix; an image for the leaf pages, one for overflow pages."""
+    for name, mode, size in (("a", "RGB", (12, 16)), ("a-1", "L", (30, 20)), ("b", "RGBA", (5, 7)), ("large", "RGB", (80, 60))):
+        (tmp_path / "photos").mkdir(exist_ok=True)
+        Image.frombytes(mode, size, random.Random(name).randbytes(size[0] * size[1] * len(mode))).save(tmp_path / f"photos/{name}.png")
+    return tmp_path / "photos"
+
+
+def test_basicsr_reads_what_was_converted(photos, tmp_path):
+    run_shale("convert", photos, tmp_path / "gt.lmdb", "--layout", "basicsr")
+    assert sorted(os.listdir(tmp_path / "gt.lmdb")) == ["data.mdb", "meta_info.txt"]
+    assert basicsr_images(tmp_path / "gt.lmdb") == {path.stem: path.read_bytes() for path in photos.iterdir()}
+    assert (tmp_path / "gt.lmdb/meta_info.txt").read_text().splitlines() == [
+        "a.png (16,12,3) 1", "a-1.png (20,30,1) 1", "b.png (7,5,4) 1", "large.png (60,80,3) 1"
+    ]  # fmt: skip
+    with shale.Dataset(tmp_path / "gt.lmdb") as dataset:
+        assert dataset[1]["image"] == (photos / "a-1.png").read_bytes()
+    (tmp_path / "by_hand").mkdir()
+    run_shale("convert", photos, tmp_path / "by_hand/data.mdb", "--layout", "basicsr", "--jobs", "3", "--memory", "16MiB")
+    assert (tmp_path / "by_hand/data.mdb").read_bytes() == (tmp_path / "gt.lmdb/data.mdb").read_bytes()
+    assert (tmp_path / "by_hand/meta_info.txt").read_bytes() == (tmp_path / "gt.lmdb/meta_info.txt").read_bytes()
+
+
+def test_what_basicsr_could_not_read_is_refused_and_nothing_is_left(photos, folder, tmp_path):
+    def refused(words, *options, source=photos, output="gt.lmdb"):
+        assert words in run_shale("convert", source, tmp_path / output, "--layout", "basicsr", *options, code=(1, 2)).stderr.decode()
+        assert not (tmp_path / output).exists()
+
+    refused("an image, and no other field", source=folder)
+    refused("it is a layout of one LMDB file", output="gt")
+    refused("is written without an index", "--with-index")
+    shutil.copy(photos / "a.png", photos / "a.jpg")
+    refused("two images have the key 'a'")
+    (photos / "a.jpg").rename(photos / "a.v2.png")
+    refused("no dot among them")
+    run_shale("convert", folder, tmp_path / "gt.lmdb", "--layout", "basicsr", "--fields", "image")
+    (tmp_path / "gt.lmdb/data.mdb").unlink()
+    assert b"meta_info.txt: already exists" in run_shale("convert", folder, tmp_path / "gt.lmdb", "--layout", "basicsr", "--fields", "image", code=1).stderr
+    run_shale("convert", folder, tmp_path / "gt.lmdb", "--layout", "basicsr", "--fields", "image", "--overwrite")
+    assert len(basicsr_images(tmp_path / "gt.lmdb")) > 0
 
 
 @pytest.fixture(scope="module")

@@ -50,6 +50,12 @@ struct Layout {
   /// Of class_files: the name of the directory of a class; `input` is the name of the input.
   std::string (*class_directory)(std::string_view class_name, std::string_view input) = nullptr;
   std::string_view data_name = {}, lock_name = {};  ///< the file in it, and what its readers add
+  /// Of a file: its directory ends in this, and holds the file `data_name`; empty: any name goes.
+  std::string_view directory_suffix = {};
+  /// Of a file: the text file beside it, with a line for each of its entries, in their order.
+  std::string_view entries_name = {};
+  /// Such a line. `value` begins as the entry's value does. Empty: it takes more of it.
+  std::string (*entry_line)(std::string_view key, Bytes value) = nullptr;
   /// Of list_files: the file with the samples of a part.
   std::string (*part_name)(std::string_view part) = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/layout.hpp"
@@ -88,6 +89,13 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
   request.asked = options;
   const FormatLayout chosen = options.layout ? layout_named(*options.layout) : FormatLayout{};
   const Layout* const layout = chosen.layout;
+  // The file in a directory that its readers know by its suffix.
+  if (layout != nullptr && !layout->directory_suffix.empty()) {
+    const std::filesystem::path output(request.output);
+    if (output.filename().empty()) request.output = output.parent_path().string();
+    if (request.output.ends_with(layout->directory_suffix))
+      request.output = join_path(request.output, layout->data_name);
+  }
   const bool is_directory = layout != nullptr && (layout->writes == Layout::Writes::class_files ||
                                                   layout->writes == Layout::Writes::list_files);
   const bool has_own_format = layout != nullptr && layout->writes == Layout::Writes::list_files;

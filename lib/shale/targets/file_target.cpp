@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include <unistd.h>
+
 #include "shale/arrays/array_writers.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
@@ -21,6 +23,7 @@
 #include "shale/shards/set_swap.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/targets/dataset_output.hpp"
+#include "shale/targets/entry_list.hpp"
 #include "shale/targets/lists_beside.hpp"
 
 namespace shale {
@@ -161,11 +164,22 @@ FileTarget::FileTarget(ConvertRequest request, KeySink left_out)
   request_.format = format_of_output(request_.output)->name;
   if (const Layout* const layout = layout_of(request_)) frames_note_ = layout->frames_note;
   if (!frames_note_.empty()) request_.files.frame_order = FrameOrder::bytewise;
+  const Layout* const layout = layout_of(request_);
+  if (layout == nullptr || layout->entries_name.empty()) return;
+  entries_path_ = join_path(folder_of_file(request_.output), layout->entries_name);
+  request_.files.may_be_flat = true;  // names alone: there are no labels
+}
+
+FileTarget::~FileTarget() {
+  if (made_folder_.empty()) return;
+  output_.reset();
+  (void)::rmdir(made_folder_.c_str());
 }
 
 void FileTarget::look(const Events& /*events*/) {
   if (!output_ && !is_only_planned_) clear_left_output(request_.output);
   refuse_taken_output(request_.output, request_.overwrite);
+  if (!entries_path_.empty()) refuse_taken_output(entries_path_, request_.overwrite);
   // What a kill left of this output has its names, and goes when it is taken.
   if (request_.with_index && !stands(WorkFolder::path_beside(request_.output)))
     refuse_foreign_files(SetPlace::beside_file(request_.output),
@@ -173,10 +187,16 @@ void FileTarget::look(const Events& /*events*/) {
 }
 
 void FileTarget::refuse_untakeable() const {
-  WorkFolder::refuse_unwritable(WorkFolder::BesideFile{request_.output});
+  const std::string folder = folder_of_file(request_.output);
+  const bool is_to_be_made = !entries_path_.empty() && !stands(folder);
+  WorkFolder::refuse_unwritable(WorkFolder::BesideFile{is_to_be_made ? folder : request_.output});
 }
 
-void FileTarget::take() { output_.emplace(request_.output, request_.overwrite); }
+void FileTarget::take() {
+  const std::string folder = folder_of_file(request_.output);
+  if (!entries_path_.empty() && make_directory(folder)) made_folder_ = folder;
+  output_.emplace(request_.output, request_.overwrite);
+}
 
 // The lists are of the samples in the order that they have without a shuffle; what follows reads
 // the input from the list of its files that this leaves.
@@ -266,6 +286,12 @@ void FileTarget::complete(Conversion* conversion, ConvertReport& report, const E
     if (has_index && !request_.with_index) output_->drop_index();
     report.file_bytes = InputFile(output_->path()).size();
   }
+  if (!entries_path_.empty()) {
+    const FormatLayout layout = layout_named(request_.layout);
+    const std::string path = join_path(output_->work().path(), layout.layout->entries_name);
+    report.lists.push_back({std::string(layout.layout->entries_name),
+                            write_entry_list(layout, output_->path(), path)});
+  }
   if (!lists_ && !left_out_) return;
   SplitLists::KeySet skipped;
   conversion->for_each_skipped([&](const std::string& key) {
@@ -279,7 +305,18 @@ void FileTarget::complete(Conversion* conversion, ConvertReport& report, const E
 
 void FileTarget::place(ConvertReport& report) {
   if (report.verification.findings > 0) return;
-  publish_with_lists(*output_, lists_.get());
+  const std::string_view entries = layout_of(request_) ? layout_of(request_)->entries_name : "";
+  const std::string from = join_path(output_->work().path(), entries);
+  if (!entries.empty() && request_.overwrite) rename_file(from, entries_path_);
+  if (!entries.empty() && !request_.overwrite && !rename_to_free_name(from, entries_path_))
+    throw already_exists(entries_path_);
+  try {
+    publish_with_lists(*output_, lists_.get());
+  } catch (...) {
+    if (!entries.empty() && !request_.overwrite) (void)remove_file(entries_path_);
+    throw;
+  }
+  made_folder_.clear();
   if (request_.with_index) report.index = DatasetPaths::of_file(request_.output, "").manifest;
 }
 

@@ -25,6 +25,7 @@ class FileTarget final : public Target {
   using KeySink = std::function<void(const std::string& key)>;
   /// `left_out` gets the key of each sample that was skipped.
   explicit FileTarget(ConvertRequest request, KeySink left_out = {});
+  ~FileTarget() override;
 
   void look(const Events& events) override;
   void refuse_untakeable() const override;
@@ -54,6 +55,8 @@ class FileTarget final : public Target {
   std::string_view frames_note_ = {};
   std::optional<TemporaryOutput> output_;
   std::unique_ptr<ListsBeside> lists_;  // gone before the output is
+  std::string entries_path_;            // of Layout::entries_name; empty: there is none
+  std::string made_folder_;             // around the output, and empty so far
 };
 
 /// Errors: Code::usage, Code::schema, Code::unsupported, Code::limit for samples that one file of
