@@ -239,22 +239,37 @@ def test_a_set_of_files_and_a_dataset_are_joined_in_place(tmp_path):
         _ = shale.Dataset(inputs_of(words))[7]
 
 
-def test_what_is_not_read_in_place_is_refused_by_field(photos, pair, tmp_path):
+def test_what_does_not_lie_in_its_file_as_it_is_read_is_copied_for_the_join(photos, tmp_path):
+    """Files of folders, big-endian and compressed arrays, and a set whose second file is of the other byte order."""
     count = len([path for path in photos.rglob("*") if path.is_file()])
-    np.save(tmp_path / "big.npy", np.zeros((count, 2), ">f4"))
-    np.save(tmp_path / "one.npy", np.zeros((count, 2), "f4"))
-    for words, text in (
-        ({"image": photos, "x": tmp_path / "one.npy"}, "field 'image' of the join is a file of its own in each sample"),
-        ({"a": tmp_path / "one.npy", "b": tmp_path / "big.npy"}, "field 'b' of the join does not lie in its file"),
-        ({"lq": pair[0].split("=")[1], "gt": pair[1].split("=")[1]}, "has 5 samples"),
-    ):
-        with pytest.raises(shale.Error, match=text):
-            shale.Dataset(words)
+    values = np.arange(count * 2, dtype="f4").reshape(count, 2)
+    np.save(tmp_path / "big.npy", values.astype(">f4"))
+    np.save(tmp_path / "one.npy", values)
+    np.savez_compressed(tmp_path / "packed.npz", z=values + 1)
+    (tmp_path / "parts").mkdir()
+    for part, order in enumerate((">f4", "<f4", ">f4")):
+        np.save(tmp_path / f"parts/{part}.npy", values[part::3].astype(order))
+    words = [f"image={photos}", *(f"{name}={tmp_path / path}" for name, path in (("x", "one.npy"), ("y", "big.npy"), ("z", "packed.npz"), ("w", "parts")))]
+    is_joined_alike(words, tmp_path / "out")
+    joined = shale.Dataset(inputs_of(words))
+    np.testing.assert_array_equal([joined[row]["y"] for row in range(count)], values)
+    np.testing.assert_array_equal([joined[row]["w"] for row in range(count)], np.concatenate([values[part::3] for part in range(3)]))
+    is_joined_alike([f"image={photos}", f"mask={shutil.copytree(photos, tmp_path / 'masks')}"], tmp_path / "folders")
+
+
+def test_what_is_not_read_in_place_is_refused(pair, tmp_path):
+    np.save(tmp_path / "one.npy", np.zeros((4, 2), "f4"))
+    with pytest.raises(shale.Error, match="has 5 samples"):
+        shale.Dataset({"lq": pair[0].split("=")[1], "gt": pair[1].split("=")[1]})
     with pytest.raises(shale.UsageError, match="names one input"):
         shale.Dataset({"x": tmp_path / "one.npy"})
     with pytest.raises(shale.UsageError, match="on is for inputs that are joined"):
         shale.Dataset(tmp_path / "one.npy", on="key")
     assert b"--on is for inputs with names" in run_shale("info", tmp_path / "one.npy", "--on", "key", code=2).stderr
+    for name in ("x", "y"):  # 400 MB, sparse
+        np.lib.format.open_memmap(tmp_path / f"{name}.npy", "w+", ">f4", (100, 1000, 1000)).flush()
+    refusal = run_shale("info", f"x={tmp_path}/x.npy", f"y={tmp_path}/y.npy", code=1).stderr
+    assert b"copies of such values take more than 256 MiB" in refusal and f"shale convert x={tmp_path}/x.npy y={tmp_path}/y.npy OUT --to record".encode() in refusal
 
 
 def test_an_input_that_is_written_to_is_noticed(tmp_path):

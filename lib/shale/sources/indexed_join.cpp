@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,8 +16,12 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/format/format.hpp"
+#include "shale/io/input_file.hpp"
 #include "shale/io/machine_limits.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/path_facts.hpp"
@@ -31,11 +36,17 @@ namespace {
 
 constexpr std::size_t kMostShards = 65'536;
 constexpr std::uint64_t kBufferBytes = 256 * 1024;
+constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20;
 
-Error not_in_place(const Field& field, const PendingSample& sample, std::string_view why) {
-  return Error(Code::unsupported, "field '{}' of the join {}", printable(field.name), why)
-      .for_sample(sample.key, sample.first_number)
-      .hint("'shale convert' joins these inputs, too: name an output, and read that");
+// "shale convert x=a.h5 y=b.h5 --on key", without an output.
+std::string convert_command_of(const InputRequest& request) {
+  std::string command = "shale convert";
+  if (request.join.on != JoinOn::unset)
+    command += request.join.on == JoinOn::key ? " --on key" : " --on row";
+  if (request.join.partners != Partners::unset)
+    command += request.join.partners == Partners::any ? " --partners any" : " --partners all";
+  for (const std::string& word : request.inputs) command += " " + shell_word(word);
+  return command;
 }
 
 // What opens an open file once more, also after it has lost its name.
@@ -48,14 +59,17 @@ std::string opened_again(int descriptor) {
   return is_same ? std::filesystem::absolute(path).string() : link;
 }
 
-// The index of a join, shard by shard. File 0 of each shard holds the keys, and the texts of
-// tables; each located field has a file of its own behind it.
+// The index of a join, shard by shard. File 0 of each shard holds the keys, and copies of what does
+// not lie in the inputs as it is read: texts of tables, files of folders, compressed and big-endian
+// arrays. Each located field has a file of its own behind it.
 class JoinIndexer {
  public:
-  JoinIndexer(Source& source, std::string scratch_folder, const Events& events)
+  JoinIndexer(Source& source, std::string scratch_folder, std::string convert_command,
+              const Events& events)
       : source_(source),
         schema_(source.info().schema),
         scratch_(std::move(scratch_folder)),
+        convert_command_(std::move(convert_command)),
         events_(events),
         keys_file_(std::make_shared<const NamelessFile>(scratch_)),
         keys_(open(*keys_file_)) {
@@ -65,7 +79,7 @@ class JoinIndexer {
   OpenedDataset index(std::string place, std::string generator) {
     while (std::optional<PendingSample> sample = source_.next(1)) {
       events_.stop_if_asked();
-      refuse_what_lies_elsewhere(*sample);
+      refuse_damaged(*sample);
       if (!layout_) lay_out(*sample);
       follow_files(*sample);
       append(*sample);
@@ -96,18 +110,10 @@ class JoinIndexer {
     return open(*file);
   }
 
-  void refuse_what_lies_elsewhere(const PendingSample& sample) const {
-    if (!sample.damage.empty() || !sample.lacks.empty()) {
-      throw Error(Code::damaged, "{}", sample.damage.empty() ? sample.lacks : sample.damage)
-          .for_sample(sample.key, sample.first_number);
-    }
-    for (const PendingFile& file : sample.files)
-      throw not_in_place(schema_.fields[file.field], sample, "is a file of its own in each sample");
-    for (const KnownValue& known : sample.known) {
-      if (schema_.fields[known.field].kind == Kind::text) continue;  // of a table
-      throw not_in_place(schema_.fields[known.field], sample,
-                         "does not lie in its file as an array of this machine");
-    }
+  static void refuse_damaged(const PendingSample& sample) {
+    if (sample.damage.empty() && sample.lacks.empty()) return;
+    throw Error(Code::damaged, "{}", sample.damage.empty() ? sample.lacks : sample.damage)
+        .for_sample(sample.key, sample.first_number);
   }
 
   void lay_out(const PendingSample& sample) {
@@ -120,9 +126,11 @@ class JoinIndexer {
     layout.dialect = Dialect::plain;
     layout.has_checksums = true;
     for (std::size_t f = 0; f < count; ++f) {
-      const bool is_kept =
+      // Of a table: all its texts are kept. Other values may be, or lie in a file without any.
+      const bool is_of_table =
+          schema_.fields[f].kind == Kind::text &&
           std::ranges::find(sample.known, f, &KnownValue::field) != sample.known.end();
-      if (is_located(schema_.fields[f].kind) && !is_kept && !sample.proves(f))
+      if (is_located(schema_.fields[f].kind) && !is_of_table && !sample.proves(f))
         layout.has_checksums = false;
     }
     const Format* const container = source_.info().container;
@@ -130,14 +138,25 @@ class JoinIndexer {
     columns_.emplace(schema_, layout);
   }
 
+  // The fields whose values are copied.
+  static std::vector<std::size_t> copied_fields(const PendingSample& sample) {
+    std::vector<std::size_t> fields;
+    for (const KnownValue& known : sample.known) fields.push_back(known.field);
+    for (const PendingFile& file : sample.files) fields.push_back(file.field);
+    return fields;
+  }
+
   // Ends the shard where a field goes on in another file.
   void follow_files(const PendingSample& sample) {
-    const bool is_as_before = sample.keeps_open == open_ && sample.descriptors == descriptors_;
+    std::vector<std::size_t> copied = copied_fields(sample);
+    const bool is_as_before = sample.keeps_open == open_ && sample.descriptors == descriptors_ &&
+                              copied == copied_fields_;
     if (index_ && is_as_before) return;
     std::vector<std::string> files(schema_.fields.size());
+    for (const std::size_t field : copied) files[field] = keys_file_->link();
     bool is_other = !index_;
     for (std::size_t f = 0; f < files.size(); ++f) {
-      const bool is_in_file = is_located(schema_.fields[f].kind) &&
+      const bool is_in_file = files[f].empty() && is_located(schema_.fields[f].kind) &&
                               sample.cells[f].place.offset != kMissing &&
                               sample.descriptors[f] >= 0;
       if (is_in_file) files[f] = opened_again(sample.descriptors[f]);
@@ -146,6 +165,7 @@ class JoinIndexer {
     }
     open_ = sample.keeps_open;
     descriptors_ = sample.descriptors;
+    copied_fields_ = std::move(copied);
     if (is_other) {
       end_shard();
       kept_.push_back(open_);
@@ -156,8 +176,8 @@ class JoinIndexer {
 
   void begin_shard() {
     if (shards_.size() == kMostShards) {
-      throw Error(Code::limit, "the join changes from file to file more than {} times", kMostShards)
-          .hint("'shale convert' joins these inputs, too: name an output, and read that");
+      throw convert_instead(
+          Error(Code::limit, "the join changes from file to file more than {} times", kMostShards));
     }
     constexpr std::uint64_t kOtherFiles = 256;
     allow_open_files(4 * shards_.size() + kOtherFiles);
@@ -202,7 +222,33 @@ class JoinIndexer {
     states_.push_back(known->second.second);
   }
 
-  // Where a key, or a string that lies nowhere else, is written to.
+  [[nodiscard]] Error convert_instead(Error error) const {
+    return error.hint(
+        fmt::format("convert the join, and read the result: {} OUT --to record", convert_command_));
+  }
+
+  // Copies must not fill the disk of whoever only wants to see what is there.
+  void refuse_large_copies(std::uint64_t bytes, std::size_t field, const PendingSample& sample) {
+    copied_bytes_ += std::min(bytes, kMostCopied + 1);
+    if (copied_bytes_ <= kMostCopied) return;
+    throw convert_instead(
+        Error(Code::limit,
+              "field '{}' of the join does not lie in its file as it is read, and "
+              "copies of such values take more than {}",
+              printable(schema_.fields[field].name), format_size(kMostCopied))
+            .for_sample(sample.key, sample.first_number));
+  }
+
+  // A file of a folder, as it is.
+  FieldPlace keep_file(const PendingFile& listed, const PendingSample& sample) {
+    refuse_large_copies(listed.bytes, listed.field, sample);
+    check_listed(listed.path, listed.bytes, listed.modified_ns, sample.first_number);
+    std::string bytes(listed.bytes, '\0');
+    InputFile(listed.path).read_exact(0, std::as_writable_bytes(std::span(bytes)));
+    return keep(bytes);
+  }
+
+  // Where a key, or a value that lies nowhere else, is written to.
   FieldPlace keep(const std::string& text) {
     const Bytes bytes = as_bytes(text);
     const FieldPlace place{.offset = key_bytes_, .length = bytes.size(), .crc32c = crc32c(bytes)};
@@ -217,8 +263,21 @@ class JoinIndexer {
       row.key = keep(sample.key);
       row.key_hash = xxh3_64(as_bytes(sample.key));
     }
-    for (const KnownValue& known : sample.known)
+    for (const KnownValue& known : sample.known) {
+      if (schema_.fields[known.field].kind != Kind::text)
+        refuse_large_copies(known.bytes.size(), known.field, sample);
       sample.cells[known.field].place = keep(known.bytes);
+    }
+    for (const PendingFile& file : sample.files) {
+      if (sample.archive || schema_.fields[file.field].kind == Kind::list) {
+        throw convert_instead(Error(Code::unsupported,
+                                    "field '{}' of the join is {}, which is not read in place",
+                                    printable(schema_.fields[file.field].name),
+                                    sample.archive ? "in an archive" : "a list of files")
+                                  .for_sample(sample.key, sample.first_number));
+      }
+      sample.cells[file.field].place = keep_file(file, sample);
+    }
     row.cells = std::move(sample.cells);
     row.elements = std::move(sample.elements);
     row.sides = std::move(sample.sides);
@@ -240,6 +299,7 @@ class JoinIndexer {
     manifest.layout = *layout_;
     manifest.classes = info.classes;
     manifest.source = info.manifest;
+    manifest.source.kind = kJoined;
     manifest.source.samples = samples_;
     manifest.source.bytes = payload_bytes_;
     manifest.left_out = info.left_out;
@@ -260,11 +320,12 @@ class JoinIndexer {
   Source& source_;
   const Schema schema_;
   const std::string scratch_;
+  const std::string convert_command_;
   const Events& events_;
   std::vector<std::shared_ptr<const void>> kept_;
   std::shared_ptr<const NamelessFile> keys_file_;
   OutputFile keys_;
-  std::uint64_t key_bytes_ = 0, samples_ = 0, payload_bytes_ = 0;
+  std::uint64_t key_bytes_ = 0, copied_bytes_ = 0, samples_ = 0, payload_bytes_ = 0;
   std::optional<ShardLayout> layout_;
   std::optional<IndexColumns> columns_;
   std::optional<IndexWriter> index_;  // of the shard that has begun
@@ -272,6 +333,7 @@ class JoinIndexer {
   std::vector<std::string> files_;    // of its fields; empty: not known yet
   std::shared_ptr<const void> open_;  // of the last sample
   std::vector<int> descriptors_;
+  std::vector<std::size_t> copied_fields_;
   std::map<std::string, std::pair<std::uint64_t, FileFingerprint>> facts_;  // by path
   std::vector<ManifestShard> shards_;
   std::vector<FileFingerprint> states_;
@@ -301,7 +363,8 @@ OpenedDataset open_joined_inputs(const InputRequest& request, const Events& even
     parts.push_back({.name = {}, .path = place, .source = std::move(source), .named = names});
     source = make_joined_source(std::move(parts), {}, events);
   }
-  return JoinIndexer(*source, scratch, events).index(std::move(place), request.generator);
+  return JoinIndexer(*source, scratch, convert_command_of(request), events)
+      .index(std::move(place), request.generator);
 }
 
 }  // namespace shale

@@ -17,10 +17,11 @@ namespace shale {
 
 /// Inputs with names as one dataset that is read at random, without converting them: their samples
 /// are joined as a conversion joins them, once, for an index in files without names, which says
-/// where each value lies. A shard ends where a field goes on in another file. Memory: as the source
-/// of the join. Errors: same as open_input; Code::unsupported, by field, for values that do not lie
-/// in the files as they are (compressed, big-endian, in Fortran order), and for folders, whose
-/// samples are files; Code::limit for more than 65,536 shards.
+/// where each value lies. A shard ends where a field goes on in another file. Values that do not
+/// lie in the files as they are read (files of folders, compressed or big-endian arrays) are copied
+/// to a file without a name. Memory: as the source of the join, and the largest of these values.
+/// Errors: same as open_input; Code::limit, by field, for more than 256 MiB of copies, and for more
+/// than 65,536 shards; Code::unsupported for lists of files.
 [[nodiscard]] OpenedDataset open_joined_inputs(const InputRequest& request, const Events& events);
 
 }  // namespace shale
