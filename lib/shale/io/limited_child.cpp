@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 // On the pipe: u32 length, u8 what, length bytes.
 enum class Frame : std::uint8_t { message = 1, error = 2, end = 3 };
 constexpr std::uint64_t kFrameHeaderBytes = 5, kMostFrameBytes = 1 << 20;
-constexpr std::uint64_t kPipeWindow = 64 * 1024;
+constexpr std::uint64_t kPipeWindow = 256 * 1024;
 constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;
 
 // Sanitizers reserve terabytes of addresses, which a limit would have to allow.
@@ -126,23 +126,41 @@ void write_all(int descriptor, Bytes bytes) {
   }
 }
 
-void write_frame(int descriptor, Frame what, Bytes content) {
-  ByteWriter frame;
-  frame.write(static_cast<std::uint32_t>(content.size()));
-  frame.write(static_cast<std::uint8_t>(what));
-  frame.write_bytes(content);
-  write_all(descriptor, frame.bytes());
-}
+// Frames that follow one another at once go in one write: a walk over a file sends millions.
+class FrameSender {
+ public:
+  explicit FrameSender(int descriptor) : descriptor_(descriptor) {}
 
-void write_error(int descriptor, const Error& error) {
-  ByteWriter content;
-  content.write(static_cast<std::uint8_t>(error.code()));
-  for (const std::string* text : {&error.message(), &error.cause(), &error.hint(), &error.file()}) {
-    content.write(static_cast<std::uint32_t>(text->size()));
-    content.write_text(*text);
+  void send(Frame what, Bytes content) {
+    frames_.write(static_cast<std::uint32_t>(content.size()));
+    frames_.write(static_cast<std::uint8_t>(what));
+    frames_.write_bytes(content);
+    constexpr std::chrono::milliseconds kLongestWait(20);
+    if (frames_.size() >= kPipeWindow / 4 || Clock::now() - flushed_ >= kLongestWait) flush();
   }
-  write_frame(descriptor, Frame::error, content.bytes());
-}
+
+  void send(const Error& error) {
+    ByteWriter content;
+    content.write(static_cast<std::uint8_t>(error.code()));
+    for (const std::string* text :
+         {&error.message(), &error.cause(), &error.hint(), &error.file()}) {
+      content.write(static_cast<std::uint32_t>(text->size()));
+      content.write_text(*text);
+    }
+    send(Frame::error, content.bytes());
+  }
+
+  void flush() {
+    write_all(descriptor_, frames_.bytes());
+    frames_.clear();
+    flushed_ = Clock::now();
+  }
+
+ private:
+  int descriptor_;
+  ByteWriter frames_;
+  Clock::time_point flushed_ = Clock::now();
+};
 
 [[noreturn]] void run_as_child(int descriptor, pid_t parent, const ChildWork& work) {
   shed_what_was_inherited(parent);
@@ -150,18 +168,19 @@ void write_error(int descriptor, const Error& error) {
   kept.push_back(descriptor);
   close_all_but(std::move(kept));
   take_limits(work.limits);
+  FrameSender sender(descriptor);
   try {
-    work.run([descriptor](Bytes message) { write_frame(descriptor, Frame::message, message); });
-    write_frame(descriptor, Frame::end, {});
+    work.run([&](Bytes message) { sender.send(Frame::message, message); });
+    sender.send(Frame::end, {});
   } catch (const Error& error) {
-    write_error(descriptor, error);
+    sender.send(error);
   } catch (const std::bad_alloc&) {
-    write_error(descriptor, Error(Code::limit, "this file needs more than {} of memory",
-                                  format_size(work.limits.memory_bytes)));
+    sender.send(Error(Code::limit, "this file needs more than {} of memory",
+                      format_size(work.limits.memory_bytes)));
   } catch (const std::exception& error) {
-    write_error(descriptor,
-                Error(Code::bug, "the child that runs {} failed", work.who).because(error.what()));
+    sender.send(Error(Code::bug, "the child that runs {} failed", work.who).because(error.what()));
   }
+  sender.flush();
   ::_exit(0);  // no destructor of what belongs to the parent may run
 }
 
