@@ -264,8 +264,11 @@ std::string note_of_pickles(const InputFile& file, std::string_view database) {
         !layouts::looks_pickled(window.views(), entry->value_offset, entry->value_bytes))
       return {};
     note = "read as plain entries; the values are pickles, whose fields cannot be read: ";
-    (void)layouts::facts_of(Dialect::pickle)
-        .parse({window.views(), entry->value_offset, entry->value_bytes, file.path()});
+    const std::vector<LayoutField> fields =
+        layouts::facts_of(Dialect::pickle)
+            .parse({window.views(), entry->value_offset, entry->value_bytes, file.path()});
+    const bool is_held = std::ranges::any_of(fields, &std::string::empty, &LayoutField::fault);
+    if (!is_held && !fields.empty()) return note + fields.front().fault;
     return "read as plain entries; the first value is a pickle of fields, but not every one is";
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;

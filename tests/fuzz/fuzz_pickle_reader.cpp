@@ -21,6 +21,9 @@ std::uint64_t walk(const shale::PickleValue& value, std::size_t size) {
       return values;
     case PickleKind::tuple:
     case PickleKind::list:
+    case PickleKind::other:
+      count += value.name().size() > 1024 ? 1'000'000 : 0;
+      break;
     case PickleKind::persistent_id:
       for (std::size_t i = 0; i < value.size(); ++i) values += walk(value[i], size);
       return values;
@@ -50,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr shale::PickleLimits kLimits{.values = 4096, .depth = 16, .text_bytes = 4096};
   for (const bool takes_objects : {false, true}) {
     shale::PickleLimits limits = kLimits;
-    limits.takes_objects = takes_objects;
+    limits.takes_objects = limits.takes_others = takes_objects;
     try {
       const shale::Pickle pickle = shale::read_pickle(view, 0, size, "fuzz", kGlobals, limits);
       if (walk(pickle.root(), size) > limits.values) __builtin_trap();

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import collections
+import copyreg
+import datetime
+import decimal
+import pathlib
 import pickle
 import sys
 import types
@@ -17,11 +22,11 @@ from conftest import run_shale
 SIZES = [3, 1, 4, 2]
 
 
-def write(path, samples):
+def write(path, samples, protocol=-1):
     with lmdb.open(str(path), subdir=False, map_size=1 << 26) as environment, environment.begin(write=True) as transaction:
         for number, sample in enumerate(samples):
-            transaction.put(b"%d" % number, pickle.dumps(sample, protocol=-1))
-        transaction.put(b"length", pickle.dumps(len(samples), protocol=-1))  # as OC20's files say how many there are
+            transaction.put(b"%d" % number, pickle.dumps(sample, protocol))
+        transaction.put(b"length", pickle.dumps(len(samples), protocol))  # as OC20's files say how many there are
     return str(path)
 
 
@@ -149,6 +154,38 @@ def test_what_no_field_can_hold_stops_none_of_the_others(tmp_path):
         assert dataset.types == {"n": "integer"} and [sample["n"] for sample in dataset] == list(range(4))
     told = run_shale("convert", source, tmp_path / "no", "--to", "record", "--fields", "ints", code=2).stderr
     assert b"'ints'" in told
+
+
+class Slots:
+    __slots__ = ("x",)
+
+    def __reduce_ex__(self, protocol):
+        return copyreg.__newobj__, (Slots, 1, 2)
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_what_is_not_plain_data_is_left_out_by_name(tmp_path, protocol):
+    """Sets, dates, calls, classes and dicts by number; mappings by other names are dicts."""
+    odd = {
+        "tags": {"a", "b"}, "frozen": frozenset([1]), "taken": datetime.datetime(2020, 1, 2), "day": datetime.date(2020, 1, 2),
+        "path": pathlib.PurePosixPath("a/b"), "price": decimal.Decimal("1.5"), "huge": 1 << 80, "span": range(3), "kind": dict,
+        "by_number": {0: "cat", 1: "dog"}, "deep": [1, {"a": {2}}], "point": complex(1, 2), "made": Slots(),
+    }  # fmt: skip
+    if protocol == 2:
+        del odd["tags"], odd["frozen"]  # calls of 'set', whose elements are a list
+    samples = [{"n": i, **odd, "meta": collections.OrderedDict(a=i, b="x"), "d": collections.defaultdict(list, c=1.5)} for i in range(4)]
+    source = write(tmp_path / "data.lmdb", samples, protocol)
+    told = run_shale("convert", source, tmp_path / "out", "--to", "record", code=4).stderr.decode()
+    for name in odd:
+        assert f"'{name}' is left out: in the value of '0' field '{name}'" in told, name
+    if protocol > 2:
+        assert "'tags' is left out: in the value of '0' field 'tags': pickle holds a set" in told
+    assert "field 'day': pickle refers to 'datetime.date', which is not plain data" in told
+    for opened in (source, tmp_path / "out"):
+        with shale.Dataset(opened) as dataset:
+            assert dict(dataset.types) == {"n": "integer", "meta_a": "integer", "meta_b": "text", "d_c": "real"}
+            assert [(one["n"], one["meta_a"], one["meta_b"], one["d_c"]) for one in dataset] == [(i, i, "x", 1.5) for i in range(4)]
+    run_shale("verify", tmp_path / "out", "--against", source)
 
 
 def test_lists_of_strings_are_lists(tmp_path):

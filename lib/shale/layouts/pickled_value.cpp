@@ -29,8 +29,16 @@ constexpr std::string_view kGraphData = "torch_geometric.data.data Data",
 constexpr std::string_view kDataGlobals[] = {kGraphData, kStorage,
                                              "torch_geometric.data.data DataEdgeAttr",
                                              "torch_geometric.data.data DataTensorAttr"};
+// Dicts by other names.
+constexpr std::string_view kDicts[] = {"collections OrderedDict", "collections defaultdict"};
 constexpr PickleLimits kLimits = {
     .values = 8'192, .depth = 16, .text_bytes = 65'536, .takes_objects = true};
+// Of what other data is in the way of none but itself.
+constexpr PickleLimits kLimitsOfFields = {.values = 8'192,
+                                          .depth = 16,
+                                          .text_bytes = 65'536,
+                                          .takes_objects = true,
+                                          .takes_others = true};
 
 // Pickles have views of them.
 std::span<const std::string_view> all_globals() {
@@ -38,9 +46,15 @@ std::span<const std::string_view> all_globals() {
     const std::span<const std::string_view> arrays = pickled_array_globals();
     std::vector<std::string_view> all(arrays.begin(), arrays.end());
     all.insert(all.end(), std::begin(kDataGlobals), std::end(kDataGlobals));
+    all.insert(all.end(), std::begin(kDicts), std::end(kDicts));
     return all;
   }();
   return names;
+}
+
+bool is_dict(const Value& value) {
+  return value.is(PickleKind::dict) ||
+         std::ranges::any_of(kDicts, [&](std::string_view name) { return value.is_call_of(name); });
 }
 
 // The value of this name in a dict; nullopt if there is none.
@@ -54,7 +68,7 @@ std::optional<Value> entry_of(const std::optional<Value>& dict, std::string_view
 
 // Of a class of another library: the class itself is never needed.
 bool is_object(const Value& value) {
-  if (!value.is(PickleKind::call)) return false;
+  if (!value.is(PickleKind::call) || is_dict(value)) return false;
   const std::span<const std::string_view> arrays = pickled_array_globals();
   return std::ranges::find(arrays, value.name()) == arrays.end();
 }
@@ -103,10 +117,12 @@ class ValueParser {
   [[nodiscard]] std::vector<LayoutField> components(const Value& object, bool may_be_dict) const {
     const Value root = may_be_dict ? attributes_of(object) : object;
     std::vector<LayoutField> fields;
-    if (may_be_dict && root.is(PickleKind::dict)) {
+    if (may_be_dict && is_dict(root)) {
       add_entries(fields, "", root);
       return fields;
     }
+    if (root.is(PickleKind::other))
+      throw Error(Code::unsupported, "{}", root.name()).at(where_, begin_);
     if (!is_sequence(root)) throw refused(root, "a list of fields");
     if (root.size() > kMostFields) throw refused(root, "at most 1024 fields");
     for (std::size_t i = 0; i < root.size(); ++i)
@@ -124,7 +140,7 @@ class ValueParser {
       if (!key) throw refused(dict.key(i), "the name of a field");
       const std::string name = field_name_of(before + *key);
       const Value value = attributes_of(dict.value(i));
-      if (value.is(PickleKind::dict)) {
+      if (is_dict(value) && has_names(value)) {
         add_entries(fields, name + '_', value);
         continue;
       }
@@ -132,6 +148,13 @@ class ValueParser {
       fields.push_back(entry(name, value));
       fields.back().may_lack = true;
     }
+  }
+
+  [[nodiscard]] bool has_names(const Value& dict) const {
+    for (std::size_t i = 0; i < dict.entries(); ++i) {
+      if (!name_in(dict.key(i))) return false;
+    }
+    return true;
   }
 
   // What no field can hold stops none of the others.
@@ -192,6 +215,8 @@ class ValueParser {
   }
 
   [[nodiscard]] LayoutField plain_field(std::string_view name, const Value& value) const {
+    if (value.is(PickleKind::other))
+      throw Error(Code::unsupported, "{}", value.name()).at(where_, begin_);
     if (value.is(PickleKind::bytes)) return bytes_field(name, value);
     if (value.is(PickleKind::integer) || value.is(PickleKind::boolean))
       return number_in(name, value);
@@ -261,8 +286,9 @@ class ValueParser {
 std::vector<LayoutField> parse_pickled_value(PickledForm form, const StoredValue& value) {
   // Its memory serves the next value.
   static thread_local Pickle pickle;
-  pickle = read_pickle(value.view, value.begin, value.length, value.where, all_globals(), kLimits,
-                       std::move(pickle));
+  const bool takes_others = form == PickledForm::list_or_dict;
+  pickle = read_pickle(value.view, value.begin, value.length, value.where, all_globals(),
+                       takes_others ? kLimitsOfFields : kLimits, std::move(pickle));
   const ValueParser parser(value.view, value.begin, value.where);
   if (form == PickledForm::pair) return parser.pair(pickle.root());
   if (form == PickledForm::batch) return parser.collated(pickle.root());
@@ -270,8 +296,8 @@ std::vector<LayoutField> parse_pickled_value(PickledForm form, const StoredValue
 }
 
 std::string class_of_pickle(const StoredValue& value) {
-  const Pickle pickle =
-      read_pickle(value.view, value.begin, value.length, value.where, all_globals(), kLimits);
+  const Pickle pickle = read_pickle(value.view, value.begin, value.length, value.where,
+                                    all_globals(), kLimitsOfFields);
   if (!is_object(pickle.root())) return {};
   std::string name = printable(pickle.root().name());
   std::ranges::replace(name, ' ', '.');

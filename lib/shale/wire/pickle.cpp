@@ -1,17 +1,45 @@
 #include "shale/wire/pickle.hpp"
 
+#include <algorithm>
 #include <bit>
+
+#include <fmt/format.h>
 
 #include "shale/base/error.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kKindNames[] = {"None",   "a boolean", "an integer", "a float",
-                                           "bytes",  "a string",  "a tuple",    "a list",
-                                           "a dict", "a global",  "a call",     "a persistent id"};
+constexpr std::string_view kKindNames[] = {
+    "None",   "a boolean", "an integer", "a float", "bytes",           "a string",  "a tuple",
+    "a list", "a dict",    "a global",   "a call",  "a persistent id", "other data"};
+
+struct Opcode {
+  std::uint8_t code;
+  std::string_view name;
+};
+// Those that are not read.
+constexpr Opcode kRefusedOpcodes[] = {{'0', "POP"},          {'1', "POP_MARK"},
+                                      {'2', "DUP"},          {'F', "FLOAT"},
+                                      {'I', "INT"},          {'L', "LONG"},
+                                      {'S', "STRING"},       {'V', "UNICODE"},
+                                      {'P', "PERSID"},       {'i', "INST"},
+                                      {'o', "OBJ"},          {'l', "LIST"},
+                                      {'d', "DICT"},         {'p', "PUT"},
+                                      {'g', "GET"},          {0x80, "PROTO"},
+                                      {0x82, "EXT1"},        {0x83, "EXT2"},
+                                      {0x84, "EXT4"},        {0x8b, "LONG4"},
+                                      {0x8f, "EMPTY_SET"},   {0x90, "ADDITEMS"},
+                                      {0x91, "FROZENSET"},   {0x92, "NEWOBJ_EX"},
+                                      {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"}};
 
 }  // namespace
+
+std::string pickle_opcode_text(std::uint8_t code) {
+  const auto* const found = std::ranges::find(kRefusedOpcodes, code, &Opcode::code);
+  if (found != std::end(kRefusedOpcodes)) return fmt::format("{} (0x{:02x})", found->name, code);
+  return fmt::format("0x{:02x}", code);
+}
 
 std::string_view name_of(PickleKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
 
@@ -51,7 +79,7 @@ std::uint64_t PickleValue::length() const {
 }
 
 std::string_view PickleValue::name() const {
-  require(is(PickleKind::global) || is(PickleKind::call));
+  require(is(PickleKind::global) || is(PickleKind::call) || is(PickleKind::other));
   return pickle_->name_at(pickle_->nodes_[node_].name);
 }
 

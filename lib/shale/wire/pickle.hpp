@@ -22,9 +22,13 @@ enum class PickleKind : std::uint8_t {
   global,         ///< a name alone, such as torch.FloatStorage
   call,           ///< a global with its arguments; its state and its entries, if any
   persistent_id,  ///< what stands outside of the pickle, by a value that names it
+  other,          ///< what is not plain data, of which nothing is kept but that
 };
 /// "a tuple", "an integer": for messages.
 [[nodiscard]] std::string_view name_of(PickleKind kind);
+
+/// "EMPTY_SET (0x8f)": an opcode that is not read.
+[[nodiscard]] std::string pickle_opcode_text(std::uint8_t code);
 
 class Pickle;
 
@@ -41,7 +45,8 @@ class PickleValue {
   /// Of bytes and text: where the contents lie, in what was viewed.
   [[nodiscard]] std::uint64_t offset() const;
   [[nodiscard]] std::uint64_t length() const;
-  /// Of a global or a call: the one of the allowed names that it has, or that of its class.
+  /// Of a global or a call: the one of the allowed names that it has, or that of its class. Of what
+  /// is not plain data: what it is, as a sentence.
   [[nodiscard]] std::string_view name() const;
   /// A call of this global.
   [[nodiscard]] bool is_call_of(std::string_view name) const;

@@ -16,31 +16,6 @@ constexpr std::uint64_t kMostNameBytes = 256;  // of a global, each half
 constexpr std::size_t kMostClasses = 64;       // that are not known
 constexpr std::uint8_t kProto = 0x80, kNewObject = 0x81, kLatestProtocol = 5;
 
-struct Opcode {
-  std::uint8_t code;
-  std::string_view name;
-};
-// Those that are not read.
-constexpr Opcode kRefusedOpcodes[] = {{'0', "POP"},          {'1', "POP_MARK"},
-                                      {'2', "DUP"},          {'F', "FLOAT"},
-                                      {'I', "INT"},          {'L', "LONG"},
-                                      {'S', "STRING"},       {'V', "UNICODE"},
-                                      {'P', "PERSID"},       {'i', "INST"},
-                                      {'o', "OBJ"},          {'l', "LIST"},
-                                      {'d', "DICT"},         {'p', "PUT"},
-                                      {'g', "GET"},          {0x80, "PROTO"},
-                                      {0x82, "EXT1"},        {0x83, "EXT2"},
-                                      {0x84, "EXT4"},        {0x8b, "LONG4"},
-                                      {0x8f, "EMPTY_SET"},   {0x90, "ADDITEMS"},
-                                      {0x91, "FROZENSET"},   {0x92, "NEWOBJ_EX"},
-                                      {0x97, "NEXT_BUFFER"}, {0x98, "READONLY_BUFFER"}};
-
-std::string opcode_text(std::uint8_t code) {
-  const auto* const found = std::ranges::find(kRefusedOpcodes, code, &Opcode::code);
-  if (found != std::end(kRefusedOpcodes)) return fmt::format("{} (0x{:02x})", found->name, code);
-  return fmt::format("0x{:02x}", code);
-}
-
 // "os system" as "os.system".
 std::string dotted(std::string_view name) {
   std::string text(name);
@@ -78,8 +53,10 @@ class PickleMachine {
       place_ = at_;
       const auto code = static_cast<std::uint8_t>(read(1));
       if (code == '.') break;
-      if (!run_literal(code) && !run_run(code) && !run_container(code) && !run_other(code))
-        throw unsupported("pickle uses opcode {}, which is not read", opcode_text(code));
+      const bool is_run =
+          run_literal(code) || run_run(code) || run_container(code) || run_other(code);
+      if (!is_run && !(limits_.takes_others && run_set(code)))
+        throw unsupported("pickle uses opcode {}, which is not read", pickle_opcode_text(code));
     }
     if (stack_.size() != 1 || !marks_.empty())
       throw damaged("pickle ends with {} values on its stack", stack_.size());
@@ -202,6 +179,7 @@ class PickleMachine {
 
   // A value that is part of another one, or has two names, stays as it is: no circle can be made.
   void put_into(std::uint32_t parent, std::span<const std::uint32_t> values) {
+    if (into_.nodes_[parent].kind == PickleKind::other) return;
     if (into_.nodes_[parent].is_fixed && !values.empty())
       throw unsupported("{} in a pickle holds itself", name_of(into_.nodes_[parent].kind));
     for (const std::uint32_t value : values) adopt(parent, value);
@@ -210,7 +188,7 @@ class PickleMachine {
   void adopt(std::uint32_t parent, std::uint32_t child) {
     Node& node = into_.nodes_[parent];
     Node& inner = into_.nodes_[child];
-    if (is_of_class(inner)) throw refers_to(into_.name_at(inner.name));
+    if (is_of_class(inner) && !limits_.takes_others) throw refers_to(into_.name_at(inner.name));
     inner.is_fixed = true;
     const std::uint64_t weight = std::uint64_t{node.weight} + inner.weight;
     if (weight > limits_.values) {
@@ -277,7 +255,13 @@ class PickleMachine {
   }
 
   void push_long(std::uint64_t bytes) {
-    if (bytes > 8) throw unsupported("pickle holds an integer of more than 64 bits");
+    if (bytes > 8) {
+      constexpr std::string_view kFact = "pickle holds an integer of more than 64 bits";
+      if (!limits_.takes_others) throw unsupported("{}", kFact);
+      require_bytes(bytes);
+      at_ += bytes;
+      return push_other(kFact);
+    }
     std::uint64_t value = read(bytes);
     const std::uint64_t unused = 64 - 8 * bytes;
     if (bytes > 0 && bytes < 8 && (value >> (8 * bytes - 1) & 1) != 0)
@@ -385,7 +369,7 @@ class PickleMachine {
 
   void append(std::size_t count) {
     const std::uint32_t list = below(count);
-    if (into_.nodes_[list].kind != PickleKind::list)
+    if (into_.nodes_[list].kind != PickleKind::list && !is_other(list))
       throw unsupported("pickle appends to {}", name_of(into_.nodes_[list].kind));
     move_into(list, count);
   }
@@ -393,10 +377,51 @@ class PickleMachine {
   void set_entries(std::size_t count) {
     const std::uint32_t dict = below(count);
     const PickleKind kind = into_.nodes_[dict].kind;
-    if (kind != PickleKind::dict && kind != PickleKind::call)
+    if (kind != PickleKind::dict && kind != PickleKind::call && !is_other(dict))
       throw unsupported("pickle sets an entry of {}", name_of(kind));
     if (count % 2 != 0) throw damaged("pickle sets an entry without a value");
     move_into(dict, count);
+  }
+
+  [[nodiscard]] bool is_other(std::uint32_t node) const {
+    return into_.nodes_[node].kind == PickleKind::other;
+  }
+
+  // `fact`: what the error for it would say.
+  void push_other(std::string_view fact) {
+    push_new({.kind = PickleKind::other,
+              .name = static_cast<std::uint32_t>(into_.names_.size() + class_of(fact))});
+  }
+
+  // What only pickles with such values have.
+  bool run_set(std::uint8_t code) {
+    constexpr std::string_view kFact = "pickle holds a set";
+    switch (code) {
+      case 0x8f:
+        push_other(kFact);
+        return true;
+      case 0x90: {
+        const std::size_t count = pop_mark();
+        if (!is_other(below(count))) throw damaged("opcode of a pickle finds no set");
+        stack_.resize(stack_.size() - count);
+        return true;
+      }
+      case 0x91:
+        stack_.resize(stack_.size() - pop_mark());
+        push_other(kFact);
+        return true;
+      case 0x92: {
+        (void)pop();
+        (void)pop();
+        const Node& global = into_.nodes_[pop()];
+        if (global.kind != PickleKind::global)
+          throw unsupported("pickle calls {}", name_of(global.kind));
+        push_other(refers_to(into_.name_at(global.name)).message());
+        return true;
+      }
+      default:
+        return false;
+    }
   }
 
   bool run_other(std::uint8_t code) {
@@ -412,7 +437,7 @@ class PickleMachine {
       case 'R':
       case kNewObject:
         call(code);
-        into_.nodes_[stack_.back()].is_object = code == kNewObject;
+        into_.nodes_[stack_.back()].is_object = code == kNewObject && !is_other(stack_.back());
         return true;
       case 'b':
         set_state();
@@ -496,7 +521,11 @@ class PickleMachine {
     if (global.kind != PickleKind::global || into_.nodes_[arguments].kind != PickleKind::tuple)
       throw unsupported("pickle calls {}", name_of(global.kind));
     const bool is_plain_object = code == kNewObject && into_.nodes_[arguments].size == 0;
-    if (is_of_class(global) && !is_plain_object) throw refers_to(into_.name_at(global.name));
+    if (is_of_class(global) && !is_plain_object) {
+      const Error refused = refers_to(into_.name_at(global.name));
+      if (!limits_.takes_others) throw Error(refused);
+      return push_other(refused.message());
+    }
     push_new({.kind = PickleKind::call, .height = 1, .name = global.name});
     adopt(stack_.back(), arguments);
     add_child(into_.nodes_[stack_.back()], Pickle::kNoNode);  // no state yet
@@ -505,6 +534,7 @@ class PickleMachine {
   void set_state() {
     const std::uint32_t state = pop();
     const std::uint32_t result = top();
+    if (is_other(result)) return;
     if (into_.nodes_[result].kind != PickleKind::call)
       throw unsupported("pickle gives a state to {}", name_of(into_.nodes_[result].kind));
     put_into(result, std::span(&state, 1));

@@ -33,6 +33,9 @@ struct PickleLimits {
   /// Objects of other classes are taken too, if they are made of their state alone: each is a call
   /// of its class, without arguments.
   bool takes_objects = false;
+  /// Sets, integers above 64 bits and what other globals would make are values of
+  /// PickleKind::other: they stop none of the others.
+  bool takes_others = false;
 };
 
 /// Reads the pickle that begins at `begin` and fills `length` bytes. `globals` are the names that

@@ -109,6 +109,28 @@ TEST_CASE("pickle: an object of any class is its state where that is asked for, 
         "pickle refers to 'graph_lib.G', which is not plain data");
 }
 
+TEST_CASE(
+    "pickle: what is not plain data is one value where that is asked for, and nothing of it") {
+  // pickle.dumps({'s': {1}, 'f': frozenset([2]), 'd': datetime.date(2020, 1, 2), 'n': 1 << 80, 'x':
+  // 7}, 4)
+  constexpr std::string_view kMixed =
+      "80049552000000000000007d94288c0173948f94284b01908c016694284b0291948c0164948c086461746574"
+      "696d65948c0464617465949394430407e4010294859452948c016e948a0b00000000000000000000018c0178"
+      "944b07752e";
+  PickleLimits limits;
+  limits.takes_others = limits.takes_objects = true;
+  const Pickle pickle = read_whole(unhex(kMixed), limits);
+  const PickleValue dict = pickle.root();
+  REQUIRE(dict.entries() == 5);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(dict.value(i).is(PickleKind::other));
+  CHECK(dict.value(0).name() == "pickle holds a set");
+  CHECK(dict.value(2).name() == "pickle refers to 'datetime.date', which is not plain data");
+  CHECK(dict.value(3).name() == "pickle holds an integer of more than 64 bits");
+  CHECK(dict.value(4).integer() == 7);
+  CHECK(error_of([&] { (void)read_whole(unhex(kMixed)); }).message() ==
+        "pickle uses opcode EMPTY_SET (0x8f), which is not read");
+}
+
 TEST_CASE("pickle: a NumPy array is a call with a state") {
   // pickle.dumps(numpy.array([3]), 3), NumPy 2.4
   const Pickle pickle = read_hex(
