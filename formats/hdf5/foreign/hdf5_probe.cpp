@@ -21,12 +21,12 @@
 #include "shale/base/printable.hpp"
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
-#include "formats/hdf5/foreign/hdf5_description.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
+#include "formats/hdf5/tree/hdf5_description.hpp"
 
 namespace shale {
 namespace {

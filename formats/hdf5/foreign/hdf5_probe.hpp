@@ -3,7 +3,7 @@
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
 
-#include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/tree/hdf5_description.hpp"
 
 namespace shale {
 

@@ -10,7 +10,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/io/nameless_file.hpp"
 
-#include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/tree/hdf5_description.hpp"
 
 namespace shale {
 

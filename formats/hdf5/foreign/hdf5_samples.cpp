@@ -16,10 +16,10 @@
 #include "shale/io/free_space.hpp"
 #include "shale/io/output_file.hpp"
 
-#include "formats/hdf5/foreign/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/foreign/hdf5_tables.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
+#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/tree/hdf5_tables.hpp"
 
 namespace shale {
 namespace {
@@ -251,7 +251,8 @@ class SampleUnpacking {
                  printable(value.path), printable(sample.name), text_of(value),
                  printable(field.first_of), text_of(field.first))
         .hint(
-            "what a field holds has one type and one number of axes in all groups: leave it out "
+            "what a field holds has one type and one number of axes in all "
+            "groups: leave it out "
             "with --fields");
   }
 
@@ -267,7 +268,8 @@ class SampleUnpacking {
     for (const auto& [path, found] : fields_) places_.emplace(path, *schema.find(found.name));
     if (!has_steps_ && are_episodes_ && groups_ > 1) {
       report_.notes.push_back(
-          "each group is one sample; --parse episodes makes each row of its datasets one");
+          "each group is one sample; --parse episodes "
+          "makes each row of its datasets one");
     }
     return schema;
   }

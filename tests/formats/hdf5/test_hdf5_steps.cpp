@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "formats/hdf5/foreign/hdf5_steps.hpp"
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"
+#include "formats/hdf5/tree/hdf5_steps.hpp"
 #include "tests/formats/hdf5/foreign_files.hpp"
 
 namespace shale {

@@ -1,4 +1,4 @@
-#include "formats/hdf5/foreign/hdf5_tables.hpp"
+#include "formats/hdf5/tree/hdf5_tables.hpp"
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/format/file_contents.hpp"
 
-#include "formats/hdf5/foreign/hdf5_elements.hpp"
+#include "formats/hdf5/tree/hdf5_elements.hpp"
 
 namespace shale {
 namespace {

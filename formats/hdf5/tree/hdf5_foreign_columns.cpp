@@ -1,4 +1,4 @@
-#include "formats/hdf5/foreign/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +12,8 @@
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 
-#include "formats/hdf5/foreign/hdf5_description.hpp"
-#include "formats/hdf5/foreign/hdf5_tables.hpp"
+#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "formats/hdf5/tree/hdf5_tables.hpp"
 
 namespace shale {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/hdf5/foreign/hdf5_steps.hpp"
+#include "formats/hdf5/tree/hdf5_steps.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -14,8 +14,8 @@
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 
-#include "formats/hdf5/foreign/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/foreign/hdf5_tables.hpp"
+#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/tree/hdf5_tables.hpp"
 
 namespace shale {
 namespace {

@@ -8,7 +8,7 @@
 #include "shale/data/dtype.hpp"
 #include "shale/data/schema.hpp"
 
-#include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/tree/hdf5_description.hpp"
 
 // What the elements of a dataset are as a field.
 

@@ -8,7 +8,7 @@
 #include "shale/data/sample_axis.hpp"
 #include "shale/format/format.hpp"
 
-#include "formats/hdf5/foreign/hdf5_description.hpp"
+#include "formats/hdf5/tree/hdf5_description.hpp"
 
 namespace shale {
 

@@ -11,8 +11,8 @@
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
 
-#include "formats/hdf5/foreign/hdf5_description.hpp"
-#include "formats/hdf5/foreign/hdf5_elements.hpp"
+#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "formats/hdf5/tree/hdf5_elements.hpp"
 
 namespace shale {
 

@@ -10,8 +10,8 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
 
-#include "formats/hdf5/foreign/hdf5_description.hpp"
-#include "formats/hdf5/foreign/hdf5_foreign_columns.hpp"
+#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
 
 namespace shale {
 
