@@ -132,6 +132,23 @@ def test_a_group_per_sample_is_recognized(parent, stored, shale, tmp_path):
     assert_same(rows_of(tmp_path / "out"), samples)
 
 
+@pytest.mark.parametrize("extra", ["zz_statistics", "subject9_summary"], ids=["last", "amid"])
+def test_a_later_group_of_another_form_is_left_out_by_name(extra, tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for i in range(100):
+            file[f"subject{i}/image"] = np.full((3, 4), i, "u1")
+            if i % 2:
+                file[f"subject{i}/mask"] = np.full((3, 4), i, "u1")
+        file[f"{extra}/mean"] = np.float32(1)
+
+    noted = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "hdf5", code=4).stderr.decode()
+
+    assert f"group '{extra}' is left out: it has no dataset in common with the others" in noted
+    found = rows_of(tmp_path / "out")
+    assert list(found) == [f"subject{i}" for i in range(100)]
+    assert found["subject8"].keys() == {"image", "mask"}
+
+
 def episodes_file(path, **stored):
     """demo_9 and demo_10 of 3 and 5 steps, as RLBench and ALOHA have them."""
     steps = {}

@@ -61,6 +61,59 @@ struct SampleField {
 };
 using SampleFields = std::map<std::string, SampleField>;
 
+// The groups of a file by form: two are of one form if they have a path in common, or both have one
+// in common with others. Only the first groups say what the file is like: what comes later, and
+// shares nothing with most, is not a sample.
+class GroupForms {
+ public:
+  // The form with most groups, or nothing.
+  [[nodiscard]] std::optional<std::size_t> largest() const {
+    const auto most = std::ranges::max_element(forms_, {}, &GroupForm::groups);
+    if (most == forms_.end()) return std::nullopt;
+    return static_cast<std::size_t>(most - forms_.begin());
+  }
+  [[nodiscard]] std::size_t form_of(const std::string& path) const { return forms_by_.at(path); }
+
+  void add(const std::string& group, std::uint64_t samples, const std::vector<std::string>& paths) {
+    if (paths.empty()) return;
+    const auto [at, is_new] = forms_by_.try_emplace(paths.front(), forms_.size());
+    if (is_new) forms_.emplace_back();
+    const std::size_t form = at->second;
+    for (const std::string& path : paths) {
+      const std::size_t other = forms_by_.try_emplace(path, form).first->second;
+      if (other != form) join(other, form);
+    }
+    GroupForm& of = forms_[form];
+    ++of.groups;
+    of.samples += samples;
+    if (of.names.size() < kMostNames) of.names.push_back(group);
+  }
+
+  struct GroupForm {
+    std::uint64_t groups = 0, samples = 0;
+    std::vector<std::string> names;  // the first
+  };
+  // Those that were joined with others are empty.
+  [[nodiscard]] const std::vector<GroupForm>& all() const { return forms_; }
+
+ private:
+  static constexpr std::size_t kMostNames = 8;
+
+  void join(std::size_t from, std::size_t into) {
+    for (auto& [path, form] : forms_by_)
+      if (form == from) form = into;
+    GroupForm& left = forms_[from];
+    forms_[into].groups += left.groups;
+    forms_[into].samples += left.samples;
+    std::ranges::copy(left.names, std::back_inserter(forms_[into].names));
+    if (forms_[into].names.size() > kMostNames) forms_[into].names.resize(kMostNames);
+    left = {};
+  }
+
+  std::map<std::string, std::size_t> forms_by_;  // path -> its form
+  std::vector<GroupForm> forms_;
+};
+
 Field field_of(const SampleField& found, std::uint64_t samples) {
   Field field;
   const bool is_sequence = found.first.form == Form::sequence;
@@ -109,6 +162,7 @@ class SampleUnpacking {
             [this](const std::string& what) {
               leave_out(left_out_of_words(what, "not_a_dataset"), "left out: " + what);
             });
+    if (!request_.parsing.dialect) leave_out_other_forms();
     if (samples_ == 0) {
       throw Error(Code::unsupported, "has no {} in '{}'",
                   has_steps_ ? "episodes with steps" : "groups of values", printable(walk_.parent));
@@ -171,13 +225,15 @@ class SampleUnpacking {
     }
     if (sample.name.size() > kMaxKeyBytes / 2)
       throw Error(Code::limit, "a group has a name of {} bytes", sample.name.size());
+    std::vector<std::string> paths;
     for (const Hdf5SampleValue& value : sample.values) {
       if (value.form == Form::other) {
         leave_out(value, "type_not_held", "holds " + value.type_name);
-      } else {
-        fold(sample, value, steps);
+      } else if (fold(sample, value, steps)) {
+        paths.push_back(value.path);
       }
     }
+    forms_.add(sample.name, steps, paths);
     are_episodes_ = are_episodes_ && looks_like_episode(sample);
     samples_ += steps;
     ++groups_;
@@ -208,13 +264,43 @@ class SampleUnpacking {
                           has_steps_ ? "episodes" : "samples", what));
   }
 
-  void fold(const Hdf5WalkedSample& sample, const Hdf5SampleValue& value, std::uint64_t steps) {
+  // Nobody has said that these groups are samples: those of another form are none.
+  void leave_out_other_forms() {
+    const std::optional<std::size_t> most = forms_.largest();
+    for (std::size_t i = 0; i < forms_.all().size(); ++i) {
+      const auto& form = forms_.all()[i];
+      if (i == most || form.groups == 0) continue;
+      samples_ -= form.samples;
+      groups_ -= form.groups;
+      for (const std::string& name : form.names) {
+        leave_out({.kind = "group", .name = name, .reason = "other_form"},
+                  fmt::format("group '{}' is left out: it has no dataset in common with the others",
+                              printable(name)));
+      }
+      report_.left_out.more += form.groups - form.names.size();
+    }
+    std::erase_if(fields_, [&](const auto& field) {
+      const bool is_other = forms_.form_of(field.first) != most;
+      if (is_other) other_forms_.insert(field.first);
+      return is_other;
+    });
+  }
+
+  [[nodiscard]] bool is_of_other_form(const Hdf5WalkedSample& sample) const {
+    return !other_forms_.empty() && std::ranges::any_of(sample.values, [&](const auto& value) {
+      return other_forms_.contains(value.path);
+    });
+  }
+
+  // False: it is left out.
+  bool fold(const Hdf5WalkedSample& sample, const Hdf5SampleValue& value, std::uint64_t steps) {
     const bool has_steps = has_steps_ && has_rows(value, steps);
     if (has_steps_ && !has_steps && !value.shape.empty()) {
       if (const auto known = fields_.find(value.path);
           known != fields_.end() && known->second.is_of_steps)
         throw differs(sample, value, known->second);
-      return leave_out(value, "not_rows", "has no row per step");
+      leave_out(value, "not_rows", "has no row per step");
+      return false;
     }
     const std::vector<std::uint64_t> shape(value.shape.begin() + (has_steps ? 1 : 0),
                                            value.shape.end());
@@ -237,6 +323,7 @@ class SampleUnpacking {
     field.is_utf8 = field.is_utf8 && value.is_utf8;
     field.samples += steps;
     bytes_ += has_steps ? value.bytes : value.bytes * steps;
+    return true;
   }
 
   [[nodiscard]] Error nothing_in_common() const {
@@ -251,8 +338,7 @@ class SampleUnpacking {
                  printable(value.path), printable(sample.name), text_of(value),
                  printable(field.first_of), text_of(field.first))
         .hint(
-            "what a field holds has one type and one number of axes in all "
-            "groups: leave it out "
+            "what a field holds has one type and one number of axes in all groups: leave it out "
             "with --fields");
   }
 
@@ -268,8 +354,7 @@ class SampleUnpacking {
     for (const auto& [path, found] : fields_) places_.emplace(path, *schema.find(found.name));
     if (!has_steps_ && are_episodes_ && groups_ > 1) {
       report_.notes.push_back(
-          "each group is one sample; --parse episodes "
-          "makes each row of its datasets one");
+          "each group is one sample; --parse episodes makes each row of its datasets one");
     }
     return schema;
   }
@@ -307,6 +392,7 @@ class SampleUnpacking {
   }
 
   void write_sample(const Hdf5WalkedSample& sample, const Schema& schema, const auto& append) {
+    if (is_of_other_form(sample)) return;
     const std::uint64_t steps = has_steps_ ? steps_of(sample) : 1;
     std::map<const Hdf5SampleValue*, std::vector<Bytes>> texts;
     for (const Hdf5SampleValue& value : sample.values)
@@ -377,6 +463,8 @@ class SampleUnpacking {
   bool has_steps_;
   Hdf5SampleWalk walk_;
   SampleFields fields_;
+  GroupForms forms_;
+  std::set<std::string> other_forms_;          // paths of groups that are left out
   std::map<std::string, std::size_t> places_;  // of a path, in the schema
   std::set<std::string> notes_;
   UnpackReport report_;
