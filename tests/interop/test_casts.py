@@ -79,7 +79,7 @@ def against(source, option="--against"):
 
 def assert_cast(out, expected):
     with package.Dataset(out) as made:
-        assert len(made) == len(expected["x"])
+        assert len(made) == len(next(iter(expected.values())))
         for i in range(len(made)):
             for name, values in expected.items():
                 got = np.asarray(made[i][name])
@@ -223,9 +223,11 @@ def test_in_python(tmp_path):
 @pytest.mark.parametrize(
     ("cast", "message"),
     [
-        ("image:uint8", b"--cast names 'image', which is bytes: only bool, integers and floats are cast"),
+        ("image:uint8", b"--cast names 'image', which is bytes: only numbers and times are cast"),
         ("imag:uint8", b"--cast names 'imag', which is not a field of the result"),
-        ("label:complex64", b"'complex64' is not a type of numbers"),
+        ("label:complex64", b"--cast cannot make complex64 of field 'label', which is int64"),
+        ("label:datetime64", b"--cast cannot make datetime64 of field 'label', which is int64"),
+        ("label:float8_e8m0fnu", b"'float8_e8m0fnu' is not a type of numbers"),
         ("label:int8,label:int16", b"--cast names 'label' twice"),
         ("label", b"--cast 'label' does not have the form FIELD:DTYPE,FIELD:DTYPE"),
     ],
@@ -233,3 +235,59 @@ def test_in_python(tmp_path):
 def test_what_cannot_be_cast_is_refused_before_anything_is_read(cast, message, photos, tmp_path):
     assert message in run_shale("convert", photos, tmp_path / "no", "--to", "record", "--cast", cast, code=2).stderr
     assert not (tmp_path / "no").exists()
+
+
+SHORT = ["bfloat16", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e4m3b11fnuz"]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_floats_are_those_of_ml_dtypes(name, shale, tmp_path):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    with np.errstate(all="ignore"):
+        halves = np.arange(1 << 16, dtype="u2").view("f2").astype("f4")
+        near = np.concatenate([halves * np.float32(scale) for scale in (1, 2.0**-20, 2.0**60)] + [DICE.normal(0, 100, 5000).astype("f4")])
+        values = np.concatenate([near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf))])
+        expected = values.astype(dtype)
+    np.save(tmp_path / "x.npy", values)
+
+    shale("convert", f"x={tmp_path / 'x.npy'}", tmp_path / "short", "--to", "npy", "--cast", f"x:{name}", "--lossy")
+    shale("convert", tmp_path / "short", tmp_path / "wide", "--to", "npy", "--cast", "x:float32")
+
+    made = np.load(tmp_path / "short/shard-000000.x.npy").view(dtype).reshape(-1)
+    is_nan = np.isnan(expected.astype("f4"))
+    assert np.array_equal(made[~is_nan].view("u1"), expected[~is_nan].view("u1"))
+    assert np.isnan(made[is_nan].astype("f4")).all()
+    assert np.array_equal(np.load(tmp_path / "wide/shard-000000.x.npy").reshape(-1), expected.astype("f4"), equal_nan=True)
+
+
+@pytest.mark.parametrize("to", TO[:-1])
+def test_complex_numbers_and_times(to, shale, tmp_path):
+    z = (DICE.normal(0, 1, (ROWS, 2)) + 1j * DICE.normal(0, 1, (ROWS, 2))).astype("c16")
+    t = np.array("2026-11-28T12:00", "M8[s]") + np.arange(ROWS)
+    d = np.arange(ROWS, dtype="m8[D]")
+    np.savez(tmp_path / "in.npz", z=z, t=t, d=d, n=d.astype("i8"))
+
+    shale("convert", tmp_path / "in.npz", tmp_path / "out", "--to", to, "--cast", "z:complex64,t:datetime64[ns],d:timedelta64[h],n:datetime64[D]")
+
+    days = d.astype("i8").astype("M8[D]")
+    assert_cast(tmp_path / "out", {"z": z.astype("c8"), "t": t.astype("M8[ns]"), "d": d.astype("m8[h]"), "n": days})
+    assert "the source holds the same samples" in shale("verify", tmp_path / "out", "--against", tmp_path / "in.npz")
+    refusal = run_shale("convert", tmp_path / "in.npz", tmp_path / "no", "--to", to, "--cast", "t:datetime64[h]", code=1).stderr
+    assert b"36 numbers do not fit" in refusal and b"'1': " in refusal
+
+
+@pytest.mark.parametrize(
+    ("cast", "message"),
+    [
+        ("z:float32", "complex64 and complex128"),
+        ("t:float32", "integers, and datetime64 of other units"),
+        ("t:datetime64[M]", "integers"),
+        ("f:datetime64[s]", "bfloat16"),
+    ],
+)
+def test_types_that_make_no_sense_are_refused_with_those_that_do(cast, message, tmp_path):
+    np.savez(tmp_path / "in.npz", z=np.zeros(2, "c8"), t=np.zeros(2, "M8[s]"), f=np.zeros(2))
+    refusal = run_shale("convert", tmp_path / "in.npz", tmp_path / "no", "--to", "npy", "--cast", cast, code=2).stderr.decode()
+    assert f"--cast cannot make {cast.split(':')[1]} of field '{cast[0]}', which is" in refusal
+    assert message in refusal.split("hint: ")[1]

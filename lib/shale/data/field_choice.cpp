@@ -11,6 +11,7 @@
 #include "shale/data/field_name.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/stored_tensor.hpp"
 
 namespace shale {
 namespace {
@@ -82,18 +83,60 @@ std::vector<FieldName> parse_pairs(std::string_view text, std::string_view optio
   return pairs;
 }
 
-constexpr std::string_view kNumberTypes =
-    "the types are bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, "
-    "float32 and float64";
+constexpr std::string_view kReals =
+    "bool, int8 to int64, uint8 to uint64, float16, float32, float64, bfloat16 and the float8 "
+    "types "
+    "of ml_dtypes";
 
-bool is_of_numbers(const DType& dtype) {
+// What numbers are cast to each other.
+enum class NumberFamily : std::uint8_t { none, real, complex, datetime, timedelta };
+
+NumberFamily family_of(const DType& dtype) {
   constexpr std::uint64_t kMostBytes = 8;
-  return !dtype.is_structured() && dtype.item_bytes() <= kMostBytes && dtype.descr().size() > 2 &&
-         std::string_view("biuf").find(dtype.descr()[1]) != std::string_view::npos;
+  const std::string_view descr = dtype.descr(), raw = raw_dtype_name(descr);
+  if (raw == "bfloat16" || (raw.starts_with("float8_") && raw != "float8_e8m0fnu"))
+    return NumberFamily::real;
+  if (dtype.is_structured() || descr.size() < 3) return NumberFamily::none;
+  if (descr[1] == 'M') return NumberFamily::datetime;
+  if (descr[1] == 'm') return NumberFamily::timedelta;
+  if (descr == "<c8" || descr == "<c16") return NumberFamily::complex;
+  const bool is_real = std::string_view("biuf").find(descr[1]) != std::string_view::npos;
+  return is_real && dtype.item_bytes() <= kMostBytes ? NumberFamily::real : NumberFamily::none;
+}
+
+bool is_time(const DType& dtype) {
+  const NumberFamily family = family_of(dtype);
+  return family == NumberFamily::datetime || family == NumberFamily::timedelta;
+}
+
+bool is_integer(const DType& dtype) {
+  return family_of(dtype) == NumberFamily::real &&
+         (dtype.descr()[1] == 'i' || dtype.descr()[1] == 'u');
+}
+
+// Years and months differ in length: their counts are of a unit of their own. -1: of no unit.
+int measure_of_time(std::string_view descr) {
+  if (!descr.ends_with(']')) return -1;
+  const char unit = descr[descr.size() - 2];
+  const bool is_single =
+      descr[descr.size() - 3] == '[' ||
+      std::string_view("0123456789").find(descr[descr.size() - 3]) != std::string_view::npos;
+  return is_single && (unit == 'Y' || unit == 'M') ? 1 : 0;
+}
+
+// What else numbers of a type can become, for a hint.
+std::string types_beside(const DType& dtype) {
+  if (family_of(dtype) == NumberFamily::complex)
+    return "complex numbers are cast to complex64 and complex128";
+  if (is_time(dtype))
+    return fmt::format("it can become integers, and {}64 of other units",
+                       family_of(dtype) == NumberFamily::datetime ? "datetime" : "timedelta");
+  return fmt::format("it can become {}", kReals);
 }
 
 bool holds_numbers(const Field& field) {
-  return !is_located(field.kind) || (field.kind == Kind::tensor && is_of_numbers(field.dtype));
+  return !is_located(field.kind) ||
+         (field.kind == Kind::tensor && family_of(field.dtype) != NumberFamily::none);
 }
 
 std::optional<DType> number_dtype(std::string_view name) {
@@ -105,10 +148,22 @@ std::optional<DType> number_dtype(std::string_view name) {
   } catch (const Error&) {
     return std::nullopt;
   }
-  return dtype && is_of_numbers(*dtype) ? dtype : std::nullopt;
+  return dtype && family_of(*dtype) != NumberFamily::none ? dtype : std::nullopt;
 }
 
 }  // namespace
+
+bool is_castable(const DType& from, const DType& to) {
+  const NumberFamily before = family_of(from), after = family_of(to);
+  if (before == NumberFamily::none || after == NumberFamily::none) return false;
+  if (is_time(from) && is_time(to)) {
+    const int measure = measure_of_time(from.descr());
+    return before == after && measure >= 0 && measure == measure_of_time(to.descr());
+  }
+  if (is_time(from)) return is_integer(to);
+  if (is_time(to)) return is_integer(from) && measure_of_time(to.descr()) >= 0;
+  return before == after;
+}
 
 bool FieldChoice::takes(std::string_view name) const {
   return only.empty() ? !is_in(dropped, name) : is_in(only, name);
@@ -126,7 +181,9 @@ std::vector<FieldCast> parse_casts(std::string_view text) {
     const std::optional<DType> dtype = number_dtype(type);
     if (!dtype) {
       throw Error(Code::usage, "--cast: '{}' is not a type of numbers", printable(type))
-          .hint(std::string(kNumberTypes));
+          .hint(fmt::format("the types are {}, complex64, complex128, datetime64[UNIT] and "
+                            "timedelta64[UNIT]",
+                            kReals));
     }
     casts.push_back({field, *dtype});
   }
@@ -146,14 +203,19 @@ std::vector<std::vector<DType>> casts_of(const FieldChoice& choice, const Schema
     const Field& field = schema.fields[*at];
     if (!holds_numbers(field)) {
       const std::string fact =
-          fmt::format("is {}: only bool, integers and floats are cast", field_type_text(field));
+          fmt::format("is {}: only numbers and times are cast", field_type_text(field));
       if (castable.empty())
         throw Error(Code::usage, "--cast names '{}', which {}", printable(cast.field), fact)
             .hint("leave out the option");
       throw not_a_field("--cast", cast.field, fact, castable, "its fields of numbers are ");
     }
     const DType& before = steps[*at].empty() ? dtype_of_column(field) : steps[*at].back();
-    if (before != cast.dtype) steps[*at].push_back(cast.dtype);
+    if (before == cast.dtype) continue;
+    if (!is_castable(before, cast.dtype))
+      throw Error(Code::usage, "--cast cannot make {} of field '{}', which is {}",
+                  dtype_text(cast.dtype), printable(cast.field), dtype_text(before))
+          .hint(types_beside(before));
+    steps[*at].push_back(cast.dtype);
   }
   return steps;
 }

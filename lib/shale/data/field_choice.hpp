@@ -16,6 +16,10 @@ namespace shale {
 /// on, and what they were cast to: "image:images,label,x:x:float32". Absent: all, as they are.
 inline constexpr std::string_view kFieldsOption = "fields";
 
+/// The option that says that numbers which did not fit their types became the nearest that do:
+/// "yes". Absent: there were none.
+inline constexpr std::string_view kLossyOption = "lossy";
+
 /// The field that labels are in, unless it was renamed.
 inline constexpr std::string_view kLabelField = "label";
 
@@ -55,9 +59,14 @@ struct FieldChoice {
 /// named twice, and what is not a type of numbers.
 [[nodiscard]] std::vector<FieldCast> parse_casts(std::string_view text);
 
+/// True where the numbers of one type may be cast to the other: bool, integers and floats, those of
+/// ml_dtypes too, to each other; complex numbers, and times of comparable units, to each other;
+/// times from integers and to them.
+[[nodiscard]] bool is_castable(const DType& from, const DType& to);
+
 /// For each field of a schema, which has its new name, the types that it is cast to, one after the
 /// other. Errors: Code::usage, with the names that there are, for one that there is not, or that
-/// does not hold numbers.
+/// does not hold numbers; with the types that there are, for one that its numbers cannot have.
 [[nodiscard]] std::vector<std::vector<DType>> casts_of(const FieldChoice& choice,
                                                        const Schema& schema);
 

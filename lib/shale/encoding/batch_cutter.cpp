@@ -8,8 +8,10 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/encoding/transform.hpp"
+#include "shale/numbers/casts.hpp"
 
 namespace shale {
 namespace {
@@ -41,6 +43,15 @@ std::uint64_t cost(const PendingSample& sample, std::uint64_t records) {
   return sample.bytes + 2 * sample.key.size() + sample_overhead(fields) +
          elements_in_files(sample) * kFieldOverheadBytes + sample.elements.size() * kElementBytes +
          (records - 1) * record_overhead(fields);
+}
+
+// Of a fixed row: what of it is held twice, as it is read and as it is cast.
+std::uint64_t bytes_cast_of_row(const SourceInfo& source) {
+  std::uint64_t bytes = 0;
+  if (!source.casts) return bytes;
+  for (const FieldNumbersCast& cast : source.casts->fields())
+    bytes += fixed_bytes_of(cast.before()).value();
+  return bytes;
 }
 
 // Of a sample that stays unread.
@@ -141,7 +152,8 @@ std::uint64_t BatchCutter::most_rows() const {
   if (!row_bytes) return 1;
   const std::size_t fields = source_.info().schema.fields.size();
   const std::uint64_t a_run = sample_overhead(fields);
-  const std::uint64_t a_row = *row_bytes + (runs_.are_encoded_whole ? 0 : record_overhead(fields));
+  const std::uint64_t a_row = *row_bytes + bytes_cast_of_row(source_.info()) +
+                              (runs_.are_encoded_whole ? 0 : record_overhead(fields));
   // A run of very many columns is worth its overhead.
   const std::uint64_t room = std::max({batch_bytes_, std::min(budget_.limit(), 2 * a_run),
                                        std::min(budget_.limit() / most_in_flight_, 8 * a_run)});

@@ -218,6 +218,7 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
   EncodedSample encoded;
   encoded.key = sample.key;
   if (pending != nullptr) encoded.behind = pending->behind;
+  if (pending != nullptr) encoded.unfit = pending->unfit;
   if (pending != nullptr && !pending->lacks.empty()) {
     encoded.fault = {
         pending->lacks_row ? ImageFaultCode::missing_row : ImageFaultCode::missing_partner,
@@ -293,11 +294,20 @@ EncodedSample encode_whole(const PendingSample& run, std::span<const Bytes> colu
   EncodedSample encoded;
   encoded.read = record.digest;
   encoded.record = std::move(record);
+  encoded.unfit = run.unfit;
   return encoded;
 } catch (Error& error) {
   const std::uint64_t row = error.sample() ? error.sample()->index.value_or(0) : 0;
   error.for_sample({}, run.first_number + row);
   throw;
+}
+
+// Where it is the first of several rows, its own count.
+std::shared_ptr<const UnfitNumbers> unfit_of_row(const UnfitNumbers& run, std::uint64_t row) {
+  const auto found =
+      std::ranges::find(run.rows, row, &std::pair<std::uint64_t, std::uint64_t>::first);
+  if (found == run.rows.end()) return nullptr;
+  return std::make_shared<UnfitNumbers>(UnfitNumbers{.count = found->second, .first = run.first});
 }
 
 void encode_rows(const PendingSample& run, std::span<const Bytes> columns, const SourceInfo& source,
@@ -319,6 +329,7 @@ void encode_rows(const PendingSample& run, std::span<const Bytes> columns, const
                                                               : Value(cell.real));
     }
     into.push_back(encode_sample(sample, run.first_number + row, source, encoding).value());
+    if (run.unfit) into.back().unfit = unfit_of_row(*run.unfit, row);
   }
 }
 

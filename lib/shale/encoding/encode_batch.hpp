@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,7 +64,8 @@ struct EncodedSample {
   /// Of the value of Encoding::hashed_field as it is written (image_hash_of); absent where not all
   /// of its bytes were in memory.
   std::optional<Hash128> image_hash = {};
-  ImageChanges changes = {};  ///< where source.transform is given
+  ImageChanges changes = {};                       ///< where source.transform is given
+  std::shared_ptr<const UnfitNumbers> unfit = {};  ///< null: all numbers fit the types of casts
 };
 
 /// A batch with its samples encoded. The records point into the batch's buffer, and into `results`;

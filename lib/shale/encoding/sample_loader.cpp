@@ -16,6 +16,7 @@
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/storage_retry.hpp"
+#include "shale/numbers/casts.hpp"
 
 namespace shale {
 namespace {
@@ -50,9 +51,24 @@ int descriptor_of(const PendingSample& sample, std::size_t field) {
   return sample.archive ? sample.archive->file().descriptor() : sample.descriptors[field];
 }
 
-std::vector<ReadRequest> make_requests(Batch& batch, const SourceInfo& source,
-                                       std::vector<Wanted>& wanted) {
-  const Schema& schema = source.schema;
+const Schema& schema_before_casts(const SourceInfo& source) {
+  return source.casts ? source.casts->input() : source.schema;
+}
+
+// Of a value in its file; its cell has the length that it gets.
+std::uint64_t bytes_before_casts(const SourceInfo& source, std::size_t field,
+                                 std::uint64_t length) {
+  const FieldNumbersCast* const cast = source.casts ? source.casts->of(field) : nullptr;
+  return cast == nullptr ? length : cast->bytes_before(length);
+}
+
+struct Requests {
+  std::vector<ReadRequest> reads;
+  std::uint64_t end = 0;  // of what they take of the buffer
+};
+
+Requests make_requests(Batch& batch, const SourceInfo& source, std::vector<Wanted>& wanted) {
+  const Schema& schema = schema_before_casts(source);
   std::vector<ReadRequest> requests;
   std::uint64_t most_files = 0;
   for (const PendingSample& sample : batch.pending) most_files += sample.files.size();
@@ -104,10 +120,40 @@ std::vector<ReadRequest> make_requests(Batch& batch, const SourceInfo& source,
         }
         continue;
       }
-      want_extent(s, f, place.offset, place.length, false);
+      want_extent(s, f, place.offset, bytes_before_casts(source, f, place.length), false);
     }
   }
-  return requests;
+  return {std::move(requests), position};
+}
+
+void add_unfit(PendingSample& pending, UnfitNumbers unfit) {
+  if (unfit.count == 0) return;
+  if (pending.unfit) {
+    unfit.count += pending.unfit->count;
+    unfit.first = pending.unfit->first;
+  }
+  pending.unfit = std::make_shared<UnfitNumbers>(std::move(unfit));
+}
+
+// Into the rest of the buffer of the batch.
+void cast_values(Sample& sample, PendingSample& pending, const Casts& casts,
+                 std::span<std::byte>& room) {
+  UnfitNumbers unfit;
+  for (const FieldNumbersCast& cast : casts.fields()) {
+    Value& value = sample.values[cast.field()];
+    const auto* const numbers = std::get_if<Bytes>(&value);
+    if (numbers == nullptr) continue;
+    const std::span<std::byte> into = room.first(cast.bytes_after(numbers->size()));
+    room = room.subspan(into.size());
+    cast.run(*numbers, into, unfit);
+    if (is_located(cast.after().kind)) {
+      value = Bytes(into);
+      continue;
+    }
+    const IndexCell number = read_number(into, cast.after());
+    value = cast.after().kind == Kind::integer ? Value(number.integer) : Value(number.real);
+  }
+  add_unfit(pending, std::move(unfit));
 }
 
 // Before any of its bytes are believed.
@@ -126,6 +172,21 @@ void check_files(const PendingSample& sample, std::uint64_t number) {
   if (sample.archive) return;
   for (const PendingFile& file : sample.files)
     check_listed(file.path, file.bytes, file.modified_ns, number);
+}
+
+// Into the rest of the buffer of the batch.
+void cast_run(std::vector<Bytes>& columns, PendingSample& run, const Casts& casts,
+              std::span<std::byte>& room) {
+  UnfitNumbers unfit;
+  for (const FieldNumbersCast& cast : casts.fields()) {
+    Bytes& column = columns[cast.field()];
+    const std::span<std::byte> into = room.first(cast.bytes_after(column.size()));
+    room = room.subspan(into.size());
+    cast.run_rows(column, run.rows, into, unfit);
+    column = into;
+  }
+  if (unfit.count > 0) unfit.key = std::to_string(run.first_number + unfit.rows.front().first);
+  add_unfit(run, std::move(unfit));
 }
 
 void check_run(const PendingSample& run, const ReadRequest& request, const ReadResult& result) {
@@ -238,6 +299,7 @@ bool may_stay_unread(const SourceInfo& source, const Format& format, const Optio
 bool stays_unread(const PendingSample& sample, const SourceInfo& source, std::size_t field) {
   const Kind kind = source.schema.fields[field].kind;
   if (!is_located(kind) || source.schema.fields[field].holds_text()) return false;
+  if (source.casts && source.casts->of(field) != nullptr) return false;
   if (sample.cells[field].place.length < kLeastUnreadBytes) return false;
   if (kind != Kind::list && is_image(source, field)) return false;
   return std::ranges::find(sample.known, field, &KnownValue::field) == sample.known.end();
@@ -246,8 +308,12 @@ bool stays_unread(const PendingSample& sample, const SourceInfo& source, std::si
 std::uint64_t held_bytes(const PendingSample& sample, const SourceInfo& source) {
   std::uint64_t bytes = 0, largest_image = 0;
   for (std::size_t i = 0; i < source.schema.fields.size(); ++i) {
-    if (!is_located(source.schema.fields[i].kind)) continue;
-    if (!stays_unread(sample, source, i)) bytes += sample.cells[i].place.length;
+    const std::uint64_t length = sample.cells[i].place.length;
+    if (source.casts && source.casts->of(i) != nullptr)
+      bytes += bytes_before_casts(source, i, length);
+    else if (!is_located(source.schema.fields[i].kind))
+      continue;
+    if (!stays_unread(sample, source, i)) bytes += length;
     if (!is_image(source, i)) continue;
     for (const PendingFile& file : sample.files) {
       if (file.field == i) largest_image = std::max(largest_image, file.bytes);
@@ -270,9 +336,9 @@ void ReadBuffer::require(std::uint64_t bytes) {
 }
 
 std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchReader& reader) {
-  const Schema& schema = source.schema;
+  const Schema& schema = schema_before_casts(source);
   std::vector<Wanted> wanted;
-  const std::vector<ReadRequest> requests = make_requests(batch, source, wanted);
+  const auto [requests, end] = make_requests(batch, source, wanted);
   const std::vector<ReadResult> results = reader.read(requests);
 
   const auto value_of = [&](std::size_t i) {
@@ -338,12 +404,18 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
       samples[s].values[f] = extent;
     }
   }
+  std::span<std::byte> room = batch.buffer.bytes().subspan(end);
+  for (std::size_t s = 0; source.casts && s < samples.size(); ++s) {
+    PendingSample& pending = batch.pending[s];
+    if (pending.lacks.empty() && pending.damage.empty())
+      cast_values(samples[s], pending, *source.casts, room);
+  }
   return samples;
 }
 
 std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source,
                                           BatchReader& reader) {
-  const std::vector<Field>& fields = source.schema.fields;
+  const std::vector<Field>& fields = schema_before_casts(source).fields;
   batch.buffer.require(batch.bytes);
   std::vector<std::span<std::byte>> columns;  // those of all runs, one run after the other
   std::vector<ReadRequest> requests;
@@ -360,8 +432,9 @@ std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source
         continue;
       }
       const FieldPlace& place = run.cells[f].place;
-      columns.push_back(batch.buffer.bytes().subspan(position, place.length));
-      position += place.length;
+      columns.push_back(
+          batch.buffer.bytes().subspan(position, bytes_before_casts(source, f, place.length)));
+      position += columns.back().size();
       requests.push_back({.path = nullptr,
                           .descriptor = run.descriptors[f],
                           .offset = place.offset,
@@ -374,12 +447,14 @@ std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source
     check_run(*of_request[i], requests[i], results[i]);
 
   std::vector<std::vector<Bytes>> runs;
+  std::span<std::byte> room = batch.buffer.bytes().subspan(position);
   for (std::size_t i = 0; i < batch.pending.size(); ++i) {
-    const PendingSample& run = batch.pending[i];
+    PendingSample& run = batch.pending[i];
     const auto own = std::span(columns).subspan(i * fields.size(), fields.size());
     for (std::size_t f = 0; f < run.swaps.size(); ++f)
       swap_bytes(own[f], dtype_of_column(fields[f]).item_bytes(), run.swaps[f]);
     runs.emplace_back(own.begin(), own.end());
+    if (source.casts && run.damage.empty()) cast_run(runs.back(), run, *source.casts, room);
   }
   return runs;
 }

@@ -80,15 +80,16 @@ inline constexpr std::uint64_t kSampleOverheadBytes = 1024, kFieldOverheadBytes 
 }
 
 /// Reads the payload of all samples of a batch into its buffer, with many reads in flight, and
-/// returns them as samples that point into it. Of a batch with `leaves_large`, what stays unread is
-/// not set. Errors: Code::io naming the sample for a file that
-/// cannot be read, has gone, shrunk or grown; Code::damaged for an extent whose crc32c is wrong.
+/// returns them as samples that point into it, the numbers of SourceInfo::casts cast. Of a batch
+/// with `leaves_large`, what stays unread is not set. Errors: Code::io naming the sample for a file
+/// that cannot be read, has gone, shrunk or grown; Code::damaged for an extent whose crc32c is
+/// wrong.
 [[nodiscard]] std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source,
                                              BatchReader& reader);
 
-/// The columns of each run of a batch, a field each, in large reads, little-endian: they lie in the
-/// batch's buffer, or where the source had them. Errors: Code::io, naming the first row of the run,
-/// for a file that cannot be read or has shrunk.
+/// The columns of each run of a batch, a field each, in large reads, little-endian, and cast: they
+/// lie in the batch's buffer, or where the source had them. Errors: Code::io, naming the first row
+/// of the run, for a file that cannot be read or has shrunk.
 [[nodiscard]] std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source,
                                                         BatchReader& reader);
 

@@ -16,11 +16,13 @@
 #include "shale/data/manifest.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/data/unfit_numbers.hpp"
 #include "shale/io/archive_file.hpp"
 
 namespace shale {
 
 struct Format;
+class Casts;      // numbers/casts.hpp
 class Transform;  // encoding/transform.hpp
 
 /// A small file to be read as the value of a field, or as one element of a list.
@@ -84,7 +86,9 @@ struct PendingSample {
   bool has_crc32c = false;  ///< places carry the crc32c that the bytes must have
   /// Fields whose places carry none all the same: of a join, from an input that has none.
   std::vector<std::size_t> unproved = {};
-  std::uint64_t bytes = 0;  ///< to be read: what a lease must cover
+  /// What casts did not fit so far; null: nothing.
+  std::shared_ptr<const UnfitNumbers> unfit = {};
+  std::uint64_t bytes = 0;  ///< to be read, and to be cast into: what a lease must cover
 
   [[nodiscard]] bool proves(std::size_t field) const {
     return has_crc32c && std::ranges::find(unproved, field) == unproved.end();
@@ -147,6 +151,9 @@ struct SourceInfo {
   /// The largest sample, if a list gives sizes before anything is read.
   std::optional<PendingSample> largest;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
+  /// Fields whose numbers are cast when they are read (load_batch, load_runs): their lengths among
+  /// the cells of a sample are those that they have then, as `schema` is. Null: nothing.
+  std::shared_ptr<const Casts> casts = {};
   /// What the workers do to the images of the samples, before they are encoded: `schema` is then
   /// that of the result, transform->input() that of what is read. Null: nothing.
   std::shared_ptr<const Transform> transform = {};

@@ -15,12 +15,6 @@ constexpr std::int64_t kSecondsOfDay = 86'400;
 // Years and days within these are counted without overflow.
 constexpr std::int64_t kMostDays = std::int64_t{1} << 45;
 
-// What is between the brackets of "<M8[25us]": 25, "us".
-struct TimeUnit {
-  std::int64_t multiple = 1;
-  std::string_view name;
-};
-
 struct UnitOfSecond {
   std::string_view name;
   int digits = 0;              // of the fraction
@@ -38,18 +32,6 @@ constexpr UnitOfSecond kUnits[] = {
     {"fs", 15, 1'000'000'000'000'000, 1},
     {"as", 18, 1'000'000'000'000'000'000, 1},
 };
-
-TimeUnit unit_of(std::string_view descr) {
-  const std::size_t open = descr.find('['), close = descr.rfind(']');
-  if (open == std::string_view::npos || close == std::string_view::npos || close <= open) return {};
-  std::string_view unit = descr.substr(open + 1, close - open - 1);
-  TimeUnit found;
-  const auto parsed = std::from_chars(unit.data(), unit.data() + unit.size(), found.multiple);
-  if (parsed.ec != std::errc() || found.multiple < 1) found.multiple = 1;
-  unit.remove_prefix(static_cast<std::size_t>(parsed.ptr - unit.data()));
-  found.name = unit;
-  return found;
-}
 
 std::int64_t floor_of(std::int64_t value, std::int64_t divisor) {
   return value / divisor - (value % divisor < 0 ? 1 : 0);
@@ -105,15 +87,27 @@ std::optional<std::string> date_text(std::int64_t count, std::string_view unit) 
 
 }  // namespace
 
+TimeUnit unit_of_type(std::string_view descr) {
+  const std::size_t open = descr.find('['), close = descr.rfind(']');
+  if (open == std::string_view::npos || close == std::string_view::npos || close <= open) return {};
+  std::string_view unit = descr.substr(open + 1, close - open - 1);
+  TimeUnit found;
+  const auto parsed = std::from_chars(unit.data(), unit.data() + unit.size(), found.multiple);
+  if (parsed.ec != std::errc() || found.multiple < 1) found.multiple = 1;
+  unit.remove_prefix(static_cast<std::size_t>(parsed.ptr - unit.data()));
+  found.name = unit;
+  return found;
+}
+
 std::string unit_of_times(std::string_view descr) {
-  const TimeUnit unit = unit_of(descr);
+  const TimeUnit unit = unit_of_type(descr);
   return unit.multiple == 1 ? std::string(unit.name)
                             : fmt::format("x {} {}", unit.multiple, unit.name);
 }
 
 std::string time_text(std::int64_t count, std::string_view descr) {
   if (count == kNotATime) return "NaT";
-  const TimeUnit unit = unit_of(descr);
+  const TimeUnit unit = unit_of_type(descr);
   const bool is_date = descr.size() > 1 && descr[1] == 'M';
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() / unit.multiple;
   if (is_date && count >= -most && count <= most) {

@@ -215,6 +215,7 @@ std::unique_ptr<Source> open_with_fields(ConvertRequest& request, const WritingR
                                          const std::string& scratch_folder, const Events& events) {
   if (!option_of(run.manifest, kFieldsOption).empty()) {
     request.fields = choice_of_run(request, run, scratch_folder, events);
+    request.fields.is_lossy = !option_of(run.manifest, kLossyOption).empty();
     return open_numbered(request, run, scratch_folder, events);
   }
   std::vector<std::string> names;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/sources/cast_fields.hpp"
 #include "shale/sources/source_over.hpp"
 
 namespace shale {
@@ -71,15 +72,10 @@ class ChosenFields final : public SourceOver {
     take_totals();
   }
 
-  // What a stream tells only at its end, too. Workers are still reading the rest of info().
   void take_totals() {
-    const SourceInfo& now = source_->info();
-    info_.manifest = now.manifest;
-    info_.ignored = now.ignored;
-    info_.skipped = now.skipped;
-    info_.left_out = without_dropped(choice_, now.left_out);
-    info_.labels = takes_labels_ ? now.labels : Hash128{};
-    if (now.is_stream) info_.notes = now.notes;
+    SourceOver::take_totals();
+    info_.left_out = without_dropped(choice_, std::move(info_.left_out));
+    if (!takes_labels_) info_.labels = {};
   }
 
   // Of files and archives: datasets and arrays leave out themselves what is not taken.
@@ -140,15 +136,14 @@ bool lacks_any_of(std::span<const std::size_t> fields, const PendingSample& samp
 }
 
 std::unique_ptr<Source> make_chosen_fields(std::unique_ptr<Source> source,
-                                           const FieldChoice& choice, const std::string& input,
-                                           const CastWork& work) {
+                                           const FieldChoice& choice, const std::string& input) {
   if (choice.is_empty()) return source;
   const SourceInfo& info = source->info();
   try {
     std::vector<std::size_t> fields = taken_fields(choice, info.schema, info.left_out);
     const std::vector<std::string> names = new_names(choice, info.schema, fields);
     source = std::make_unique<ChosenFields>(std::move(source), choice, std::move(fields), names);
-    return make_cast_fields(std::move(source), choice, work);
+    return make_cast_fields(std::move(source), choice);
   } catch (Error& error) {
     error.at(input);
     throw;
@@ -156,11 +151,11 @@ std::unique_ptr<Source> make_chosen_fields(std::unique_ptr<Source> source,
 }
 
 std::unique_ptr<Source> make_recorded_fields(std::unique_ptr<Source> source,
-                                             const std::string& recorded, const std::string& input,
-                                             const CastWork& work) {
+                                             const std::string& recorded,
+                                             const std::string& input) {
   const SourceInfo& info = source->info();
   const FieldChoice choice = recorded_choice(recorded, info.schema, info.fields);
-  return make_chosen_fields(std::move(source), choice, input, work);
+  return make_chosen_fields(std::move(source), choice, input);
 }
 
 }  // namespace shale

@@ -7,7 +7,6 @@
 
 #include "shale/data/field_choice.hpp"
 #include "shale/format/source.hpp"
-#include "shale/sources/cast_fields.hpp"
 
 namespace shale {
 
@@ -17,14 +16,12 @@ namespace shale {
 /// casts_of() say it.
 [[nodiscard]] std::unique_ptr<Source> make_chosen_fields(std::unique_ptr<Source> source,
                                                          const FieldChoice& choice,
-                                                         const std::string& input,
-                                                         const CastWork& work);
+                                                         const std::string& input);
 
 /// The same for the option that the manifest of a dataset records of its fields.
 [[nodiscard]] std::unique_ptr<Source> make_recorded_fields(std::unique_ptr<Source> source,
                                                            const std::string& recorded,
-                                                           const std::string& input,
-                                                           const CastWork& work);
+                                                           const std::string& input);
 
 /// Whether what a sample lacks (PendingSample::lacks) is of one of these fields of its schema.
 [[nodiscard]] bool lacks_any_of(std::span<const std::size_t> fields, const PendingSample& sample,

@@ -189,10 +189,7 @@ std::unique_ptr<Source> open_input(const InputRequest& request, const std::strin
   }
   FieldChoice fields = request.fields;
   if (opened.has_chosen_fields) fields.only = fields.dropped = {};
-  source = make_chosen_fields(std::move(source), fields, request.inputs.front(),
-                              {.memory_bytes = request.memory_bytes / 2,
-                               .stop_if_asked = [&events] { events.stop_if_asked(); },
-                               .say = [&events](const std::string& note) { events.say(note); }});
+  source = make_chosen_fields(std::move(source), fields, request.inputs.front());
   if (order.part) source = make_part_source(std::move(source), *order.part);
   if (request.images.is_empty()) return source;
   return make_transformed_source(std::move(source), request.images, request.inputs.front());

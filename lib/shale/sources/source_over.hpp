@@ -28,6 +28,17 @@ class SourceOver : public Source {
   void list_skipped(const SkippedSink& sink) override { source_->list_skipped(sink); }
 
  protected:
+  /// What a stream tells only at its end. Workers are still reading the rest of info(): it stays.
+  void take_totals() {
+    const SourceInfo& now = source_->info();
+    info_.manifest = now.manifest;
+    info_.ignored = now.ignored;
+    info_.skipped = now.skipped;
+    info_.left_out = now.left_out;
+    info_.labels = now.labels;
+    if (now.is_stream) info_.notes = now.notes;
+  }
+
   std::unique_ptr<Source> source_;
   SourceInfo info_;
 };

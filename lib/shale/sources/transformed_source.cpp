@@ -30,17 +30,9 @@ class TransformedSource final : public SourceOver {
   }
 
  private:
-  // What a stream tells only at its end. Workers are still reading the rest of info(): it stays.
   void take_totals() {
-    const SourceInfo& now = source_->info();
-    info_.manifest = now.manifest;
-    info_.ignored = now.ignored;
-    info_.skipped = now.skipped;
-    info_.left_out = now.left_out;
-    info_.labels = now.labels;
-    if (!now.is_stream) return;
-    info_.notes = notes_;
-    info_.notes.insert(info_.notes.end(), now.notes.begin(), now.notes.end());
+    SourceOver::take_totals();
+    if (info_.is_stream) info_.notes.insert(info_.notes.begin(), notes_.begin(), notes_.end());
   }
 
   void take_info() {

@@ -31,6 +31,12 @@ std::uint64_t images_without_pages(const std::optional<ImageReport>& images) {
   return found == images->changed.end() ? 0 : found->second;
 }
 
+std::string unfit_text(const UnfitCount& unfit) {
+  return fmt::format("{} the type given by --cast; the first is {}",
+                     format_counted(unfit.count, "number does not fit", "numbers do not fit"),
+                     unfit.first);
+}
+
 }  // namespace
 
 OptionSet format_options_of(const ConvertRequest& request, const Format& format) {
@@ -258,6 +264,7 @@ void Conversion::run() {
               .first = state_.samples,
               .left_out = state_.skipped},
              events_, [this](const EncodedSample& sample) { commit(sample); });
+  refuse_unfit();
   refuse_all_bad();
 }
 
@@ -271,6 +278,9 @@ ConvertReport Conversion::finish(Manifest manifest) {
   }
   prove_input(source, state_.read, request_.inputs.front());
   note_orientation(source);
+  if (state_.unfit.count > 0)
+    events_.say(fmt::format("{}, in sample '{}'; the nearest were taken", unfit_text(state_.unfit),
+                            printable(state_.unfit.key)));
   manifest.layout = writer_.layout();
   if (shards_before_ > 0 && has_lists_ && !source.keys_are_unique)
     refuse_keys_of_before(manifest, work_, shards_before_, events_);
@@ -323,10 +333,14 @@ void Conversion::finish_lists(Manifest& manifest) {
   }
 }
 
-// The writer goes first: with the shard that it may close, the journal says what was counted.
+// The writer goes first: with the shard that it may close, the journal says what was counted. After
+// a number that does not fit and must, nothing is written: the others are only counted.
 void Conversion::commit(const EncodedSample& sample) {
+  if (!request_.fields.is_lossy && (sample.unfit || state_.unfit.count > 0))
+    return take_unfit(sample);
   if (sample.record) writer_.append(*sample.record);
   if (sample.record && written_images_) written_images_->add(sample.image_hash, sample.record->key);
+  take_unfit(sample);
   if (sample.record && divided_by_) state_.label = sample.record->row.cells[*divided_by_].integer;
   state_.samples += sample.record ? sample.record->digest.samples : 1;
   if (sample.behind) state_.stream = sample.behind;
@@ -334,6 +348,24 @@ void Conversion::commit(const EncodedSample& sample) {
   if (sample.record && state_.taken) take_changes(sample);
   if (sample.image && (sample.record || !sample.image->fault.empty())) report_image(sample);
   if (!sample.fault.empty()) tolerate(sample);
+}
+
+void Conversion::take_unfit(const EncodedSample& sample) {
+  if (!sample.record || !sample.unfit) return;
+  const UnfitNumbers& unfit = *sample.unfit;
+  if (state_.unfit.count == 0) {
+    state_.unfit.number = state_.samples + (unfit.rows.empty() ? 0 : unfit.rows.front().first);
+    state_.unfit.key = unfit.key.empty() ? sample.key : unfit.key;
+    state_.unfit.first = unfit.first;
+  }
+  state_.unfit.count += unfit.count;
+}
+
+void Conversion::refuse_unfit() const {
+  if (request_.fields.is_lossy || state_.unfit.count == 0) return;
+  throw Error(Code::bad_content, "{}", unfit_text(state_.unfit))
+      .for_sample(state_.unfit.key, state_.unfit.number)
+      .hint("choose another type, or pass --lossy to take the nearest numbers that fit");
 }
 
 void Conversion::take_changes(const EncodedSample& sample) {

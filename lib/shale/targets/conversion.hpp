@@ -93,6 +93,8 @@ class Conversion {
   [[nodiscard]] RunState state(bool is_durable);
   void commit(const EncodedSample& sample);
   void take_changes(const EncodedSample& sample);
+  void take_unfit(const EncodedSample& sample);
+  void refuse_unfit() const;
   void report_image(const EncodedSample& sample);
   void tolerate(const EncodedSample& sample);
   void skip(const SkippedSample& sample);

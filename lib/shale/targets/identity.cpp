@@ -27,6 +27,7 @@ constexpr Difference kOfTheInput[] = {
     {kMetadataOption, "files with their metadata", "files alone"},
     {kFoldersOption, "several folders", "one input"},
     {kFieldsOption, "fields that were chosen or renamed", "fields as they are"},
+    {kLossyOption, "the nearest of numbers that do not fit", "numbers that fit"},
     {kParseOption, "samples found by --parse", "samples as they are recognized"},
     {kDatabaseOption, "named databases", "the file as it is"},
     {kAxisOption, "arrays along the axes of --axis", "arrays along their first axis"},
@@ -91,6 +92,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (!source.metadata.empty()) options.emplace_back(kMetadataOption, source.metadata);
   if (!source.folders.empty()) options.emplace_back(kFoldersOption, source.folders);
   if (!source.fields.empty()) options.emplace_back(kFieldsOption, source.fields);
+  if (request.fields.is_lossy) options.emplace_back(kLossyOption, "yes");
   for (auto& word : parsing_words(request.container.parsing)) options.push_back(std::move(word));
   if (!request.axes.empty()) options.emplace_back(kAxisOption, axes_text(request.axes));
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())

@@ -1,19 +1,22 @@
 #include "shale/targets/run_state.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "shale/base/error.hpp"
 #include "shale/manifest/naming.hpp"
 
 // NAME=VALUE, separated by blanks; label, where there is one; of a stream stream=BYTES:HASH; with
-// image work taken=SAMPLES:CONTENT:ORDERED:KEYS; of images "images=yes", type:NAME, odd:NAME,
-// changed:NAME, shorter:PIXELS, longer:PIXELS and aspect:WIDTH:HEIGHT.
+// image work taken=SAMPLES:CONTENT:ORDERED:KEYS; of casts unfit=COUNT:NUMBER:KEY:FIRST, the last
+// two in hexadecimal digits; of images "images=yes", type:NAME, odd:NAME, changed:NAME,
+// shorter:PIXELS, longer:PIXELS and aspect:WIDTH:HEIGHT.
 
 namespace shale {
 namespace {
 
 constexpr std::string_view kType = "type:", kOdd = "odd:", kChanged = "changed:", kTaken = "taken",
+                           kUnfit = "unfit",
                            kShorter = "shorter:", kLonger = "longer:", kAspect = "aspect:";
 
 Error damaged_state() {
@@ -41,14 +44,46 @@ DurableRows rows_in(std::string_view text) {
   return {.bytes = number_in(text.substr(0, colon)), .hash = hash_in(text.substr(colon + 1))};
 }
 
-// SAMPLES:CONTENT:ORDERED:KEYS
-DatasetDigest digest_in(std::string_view text) {
-  std::string_view parts[4];
+std::array<std::string_view, 4> split_in_four(std::string_view text) {
+  std::array<std::string_view, 4> parts;
   for (std::string_view& part : parts) {
     part = text.substr(0, text.find(':'));
     text.remove_prefix(std::min(part.size() + 1, text.size()));
   }
+  return parts;
+}
+
+// SAMPLES:CONTENT:ORDERED:KEYS
+DatasetDigest digest_in(std::string_view text) {
+  const auto parts = split_in_four(text);
   return {number_in(parts[0]), hash_in(parts[1]), hash_in(parts[2]), hash_in(parts[3])};
+}
+
+std::string hex_of(std::string_view text) {
+  std::string hex;
+  for (const char byte : text) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return hex;
+}
+
+std::string from_hex(std::string_view hex) {
+  std::string text;
+  for (; !hex.empty(); hex.remove_prefix(2)) {
+    unsigned byte = 0;
+    const char* const end = hex.data() + std::min<std::size_t>(2, hex.size());
+    const auto parsed = std::from_chars(hex.data(), end, byte, 16);
+    if (hex.size() < 2 || parsed.ec != std::errc() || parsed.ptr != end) throw damaged_state();
+    text += static_cast<char>(byte);
+  }
+  return text;
+}
+
+// COUNT:NUMBER:KEY:FIRST
+UnfitCount unfit_in(std::string_view text) {
+  const auto parts = split_in_four(text);
+  return {.count = number_in(parts[0]),
+          .number = number_in(parts[1]),
+          .key = from_hex(parts[2]),
+          .first = from_hex(parts[3])};
 }
 
 std::string text_of(const DurableRows& rows) {
@@ -90,6 +125,7 @@ void take_entry(RunState& state, std::string_view name, std::string_view value) 
   }
   if (name == "label") state.label = static_cast<std::int64_t>(number_in(value));
   if (name == kTaken) state.taken = digest_in(value);
+  if (name == kUnfit) state.unfit = unfit_in(value);
   if (name == "images") state.images.emplace();
   if (state.images) take_image_entry(*state.images, name, value);
 }
@@ -106,6 +142,10 @@ std::string state_line(const RunState& state) {
   if (const auto& taken = state.taken) {
     line += fmt::format(" {}={}:{}:{}:{}", kTaken, taken->samples, taken->content.hex(),
                         taken->ordered.hex(), taken->keys.hex());
+  }
+  if (const UnfitCount& unfit = state.unfit; unfit.count > 0) {
+    line += fmt::format(" {}={}:{}:{}:{}", kUnfit, unfit.count, unfit.number, hex_of(unfit.key),
+                        hex_of(unfit.first));
   }
   if (state.stream)
     line += fmt::format(" stream={}:{}", state.stream->bytes, state.stream->hash.hex());

@@ -45,11 +45,6 @@ std::vector<std::string> names_in_input(const Manifest& manifest) {
   return names;
 }
 
-CastWork work_on_casts(const VerifyRequest& request, const VerifyLog& log) {
-  return {.memory_bytes = request.memory_bytes / 2,
-          .stop_if_asked = [&log] { log.events().stop_if_asked(); }};
-}
-
 // Columns that have other names in the dataset get these; what they were cast to.
 FieldChoice rename_columns(std::vector<ArrayColumn>& columns, const Manifest& ours) {
   Schema theirs;
@@ -139,7 +134,7 @@ void compare_with_arrays(const VerifyRequest& request, const OpenedDataset& data
   const std::uint64_t findings = log.findings();
   const OpenArrays open = [&](ArrayRequest columns, const Events& events) {
     return make_chosen_fields(open_array_source(std::move(columns), events), casts,
-                              request.against.front(), work_on_casts(request, log));
+                              request.against.front());
   };
   const DatasetDigest theirs = digest_of_arrays(ours, request, arrays, log, open);
   if (log.findings() > findings) {
@@ -256,9 +251,8 @@ void compare_datasets(const VerifyRequest& request, const OpenedDataset& dataset
                             .casts = std::move(common.casts),
                             .is_lossy = common.is_lossy};
   if (besides.empty() && renamed.is_empty()) common.only.clear();
-  const std::unique_ptr<Source> samples =
-      make_chosen_fields(make_dataset_source(source, {.fields = common}), renamed,
-                         request.against.front(), work_on_casts(request, log));
+  const std::unique_ptr<Source> samples = make_chosen_fields(
+      make_dataset_source(source, {.fields = common}), renamed, request.against.front());
   const bool does_image_work = !ours.transform.empty() && theirs.transform != ours.transform;
   if (does_image_work && by == JoinedBy::content && other_codec(ours.transform))
     return compare_what_went_in(ours, *samples, request, log);
@@ -412,8 +406,7 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, Ve
                  .memory_bytes = request.memory_bytes / 4,
                  .all_memory_bytes = request.memory_bytes,
                  .stop_if_asked = [&] { log.events().stop_if_asked(); }});
-  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), "stdin",
-                                work_on_casts(request, log));
+  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), "stdin");
   const bool has_labels = label_of(source->info().schema, source->info().fields).has_value();
   if (!has_labels && label_of(manifest)) log.note("labels were not compared: the list has none");
   compare_files(*source, request, dataset, "stdin", has_labels, log);
@@ -501,8 +494,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
     folder.tree = open_tree_of_archive(folder);
     source = is_of_frames ? open_frames(folder) : open_folder(folder);
   }
-  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), against,
-                                work_on_casts(request, log));
+  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), against);
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
   if (!compares_labels && metadata.empty() && label_of(manifest))
     log.note("labels were not compared: pass --labels with the file that has them");

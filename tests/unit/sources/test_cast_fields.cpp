@@ -1,10 +1,14 @@
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
+#include <span>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "shale/encoding/sample_loader.hpp"
 #include "shale/folders/folder_source.hpp"
 #include "shale/sources/cast_fields.hpp"
 #include "shale/sources/chosen_fields.hpp"
@@ -29,20 +33,31 @@ class Numbered {
                "{\"file_name\": \"3.jpg\", \"n\": -1, \"x\": 2.0, \"ids\": []}\n");
   }
 
-  [[nodiscard]] std::unique_ptr<Source> cast(const char* words, bool is_lossy = false,
-                                             const CastWork& work = {}) const {
+  [[nodiscard]] std::unique_ptr<Source> cast(const char* words) const {
     FolderRequest request;
     request.root = dir_ / "in";
     request.scratch_folder = dir_.path();
     request.files.pairs.policy = PairPolicy::automatic;
-    return make_chosen_fields(open_folder(request),
-                              {.casts = parse_casts(words), .is_lossy = is_lossy}, request.root,
-                              work);
+    return make_chosen_fields(open_folder(request), {.casts = parse_casts(words)}, request.root);
   }
 
  private:
   TempDir dir_;
 };
+
+Batch batch_of(Source& source, std::size_t samples) {
+  Batch batch;
+  for (std::size_t i = 0; i < samples; ++i) {
+    batch.pending.push_back(source.next(1).value());
+    batch.bytes += batch.pending.back().bytes;
+  }
+  return batch;
+}
+
+std::vector<Sample> load(Batch& batch, const Source& source) {
+  BatchReader reader{BatchReader::Options{}};
+  return load_batch(batch, source.info(), reader);
+}
 
 TEST_CASE("cast fields: numbers in cells and lists get their types, absent ones stay absent") {
   const Numbered numbered;
@@ -52,14 +67,15 @@ TEST_CASE("cast fields: numbers in cells and lists get their types, absent ones 
   CHECK(schema.fields[*schema.find("ids")].is_ragged());
   CHECK(source->info().fields.ends_with("n:n:int16,x:x:float32,ids:ids:int32"));
 
-  const auto first = source->next(1);
-  CHECK(first->cells[*schema.find("x")].real == 0.5);
-  REQUIRE(first->known.size() == 1);
-  CHECK(first->known[0].bytes.size() == 3 * sizeof(std::int32_t));
-  CHECK(first->cells[*schema.find("ids")].place.length == 12);
-  const auto second = source->next(1);
-  CHECK(second->cells[*schema.find("n")].integer == 300);
-  CHECK(second->cells[*schema.find("x")].lacks_number);
+  Batch batch = batch_of(*source, 3);
+  const std::vector<Sample> samples = load(batch, *source);
+  CHECK(std::get<double>(samples[0].values[*schema.find("x")]) == 0.5);
+  CHECK(std::holds_alternative<std::monostate>(samples[1].values[*schema.find("x")]));
+  CHECK(std::get<std::int64_t>(samples[1].values[*schema.find("n")]) == 300);
+  const std::int32_t ids[] = {1, 2, 3};
+  CHECK(std::ranges::equal(std::get<Bytes>(samples[0].values[*schema.find("ids")]),
+                           std::as_bytes(std::span(ids))));
+  CHECK(batch.pending[0].cells[*schema.find("ids")].place.length == sizeof(ids));
 }
 
 TEST_CASE("cast fields: a number becomes a tensor where its type asks for it") {
@@ -74,46 +90,20 @@ TEST_CASE("cast fields: a number becomes a tensor where its type asks for it") {
   CHECK(second->cells[*schema.find("x")].place.offset == kMissing);
 }
 
-TEST_CASE("cast fields: numbers that do not fit are counted to the end, and refused") {
+TEST_CASE("cast fields: what does not fit is counted by sample, the nearest is taken") {
   const Numbered numbered;
   const auto source = numbered.cast("n:uint8,ids:uint8");
-  REQUIRE(source->next(1).has_value());
-  const Error error = error_of([&] { (void)source->next(1); });
-  CHECK(error.code() == Code::bad_content);
-  CHECK(error.sample()->key == "a/2.jpg");
-  CHECK(error.message() ==
-        "3 numbers do not fit the type given by --cast; the first is 300 in field 'n', which uint8 "
-        "cannot hold");
-}
-
-TEST_CASE("cast fields: of a part only its numbers are counted") {
-  const Numbered numbered;
-  const auto source = numbered.cast("n:uint8");
-  source->narrow(1, 1);
-  CHECK(error_of([&] { (void)source->next(1); }).message().starts_with("1 number does not fit"));
-}
-
-TEST_CASE("cast fields: what is lossy takes the nearest numbers, and says how many") {
-  const Numbered numbered;
-  std::string said;
-  CastWork work;
-  work.say = [&](const std::string& note) { said = note; };
-  const auto source = numbered.cast("n:uint8,ids:uint8", true, work);
-  const std::size_t n = *source->info().schema.find("n");
-  (void)source->next(1);
-  CHECK(source->next(1)->cells[n].integer == 255);
-  CHECK(source->next(1)->cells[n].integer == 0);
-  CHECK_FALSE(source->next(1).has_value());
-  CHECK(said.starts_with("3 numbers do not fit the type given by --cast"));
-  CHECK(said.ends_with("in sample 'a/2.jpg'; the nearest were taken"));
-}
-
-TEST_CASE("cast fields: a value that is larger than the memory is refused") {
-  const Numbered numbered;
-  CastWork work;
-  work.memory_bytes = 16;
-  const auto source = numbered.cast("ids:float32", false, work);
-  CHECK(error_of([&] { (void)source->next(1); }).code() == Code::limit);
+  const Schema& schema = source->info().schema;
+  Batch batch = batch_of(*source, 3);
+  const std::vector<Sample> samples = load(batch, *source);
+  CHECK(batch.pending[0].unfit == nullptr);
+  REQUIRE(batch.pending[1].unfit != nullptr);
+  CHECK(batch.pending[1].unfit->count == 2);
+  CHECK(batch.pending[1].unfit->first == "300 in field 'n', which uint8 cannot hold");
+  CHECK(batch.pending[2].unfit->count == 1);
+  CHECK(std::get<std::int64_t>(samples[1].values[*schema.find("n")]) == 255);
+  CHECK(std::get<std::int64_t>(samples[2].values[*schema.find("n")]) == 0);
+  CHECK(std::get<Bytes>(samples[1].values[*schema.find("ids")])[0] == std::byte{255});
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class Boxes {
     request.root = dir_ / "in";
     request.scratch_folder = dir_.path();
     request.files.pairs.policy = PairPolicy::automatic;
-    return make_chosen_fields(open_folder(request), choice, request.root, {});
+    return make_chosen_fields(open_folder(request), choice, request.root);
   }
 
  private:
@@ -81,7 +81,7 @@ TEST_CASE("chosen fields: a sample lacks nothing where the partner that is missi
   request.folders = {{.field = "image", .root = dir / "in"},
                      {.field = "mask", .root = dir / "masks"}};
   const auto lacking = [&](const FieldChoice& choice) {
-    const auto source = make_chosen_fields(open_folder(request), choice, request.root, {});
+    const auto source = make_chosen_fields(open_folder(request), choice, request.root);
     REQUIRE(source->next(1)->lacks.empty());
     return source->next(1)->lacks;
   };
@@ -93,8 +93,7 @@ TEST_CASE("chosen fields: a sample lacks nothing where the partner that is missi
 TEST_CASE("chosen fields: a second choice keeps the names of the first input") {
   const Boxes boxes;
   auto source = boxes.chosen({.renamed = {{"image", "a"}}});
-  source =
-      make_chosen_fields(std::move(source), {.only = {"a"}, .renamed = {{"a", "b"}}}, "in", {});
+  source = make_chosen_fields(std::move(source), {.only = {"a"}, .renamed = {{"a", "b"}}}, "in");
   CHECK(source->info().fields == "image:b");
   CHECK(source->info().image_fields == std::vector<std::size_t>{0});
 }

@@ -22,6 +22,7 @@ TEST_CASE("run state: its line holds all of it") {
   state.read.keys = xxh3_128(as_bytes("c"));
   for (const bool has_images : {false, true}) {
     if (has_images) state.label = 7;
+    if (has_images) state.unfit = {.count = 3, .number = 5, .key = "a b:c", .first = "300 = \xff"};
     if (has_images) state.images = {{{"jpeg", 3}, {"png", 6}}, {{"wrong-suffix", 2}}};
     const RunState again = state_from_line(state_line(state));
     CHECK(state_line(state).find('\t') == std::string::npos);
@@ -32,6 +33,7 @@ TEST_CASE("run state: its line holds all of it") {
     CHECK(again.images_list == state.images_list);
     CHECK(again.read == state.read);
     CHECK(again.label == state.label);
+    CHECK(again.unfit == state.unfit);
     CHECK(again.images.has_value() == has_images);
     if (!has_images) continue;
     CHECK(again.images->types == state.images->types);
@@ -41,7 +43,7 @@ TEST_CASE("run state: its line holds all of it") {
 
 TEST_CASE("run state: a line that is not one is damaged") {
   for (const char* line : {"samples", "samples=x", "samples=1 content=zz", "samples=-1",
-                           "skipped.csv=7", "images.csv=7:zz"}) {
+                           "skipped.csv=7", "images.csv=7:zz", "unfit=1:2:6:", "unfit=1:2:zz:"}) {
     CAPTURE(line);
     CHECK(error_of([&] { (void)state_from_line(line); }).code() == Code::damaged);
   }
