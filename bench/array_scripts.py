@@ -1,6 +1,7 @@
 """What one would write in Python to bring an .npy array into a format, for bench/arrays.py; runs in the peers' environment.
 
 array_scripts.py npy|hdf5|record|lmdb|c-order IN.npy OUT
+array_scripts.py cast IN.npy OUT.npy DTYPE               its numbers as those of another type
 array_scripts.py make OUT.npy DTYPE C|F ROWS COLUMNS     an array of random values
 """
 
@@ -45,6 +46,13 @@ def write_npy(source, out):
     os.makedirs(out)
     for number, (begin, end) in enumerate(pieces(source, SHARD_BYTES)):
         np.save(os.path.join(out, f"shard-{number:06}.npy"), source[begin:end])
+
+
+def write_cast(source, out, dtype):
+    target = np.lib.format.open_memmap(out, "w+", np.dtype(dtype), source.shape)
+    for begin, end in pieces(source, PIECE_BYTES):
+        target[begin:end] = source[begin:end].astype(dtype)
+    target.flush()
 
 
 def write_hdf5(source, out):
@@ -94,11 +102,11 @@ def write_c_order(source, out):
     target.flush()
 
 
-WRITERS = {"npy": write_npy, "hdf5": write_hdf5, "record": write_record, "lmdb": write_lmdb, "c-order": write_c_order}
+WRITERS = {"npy": write_npy, "hdf5": write_hdf5, "record": write_record, "lmdb": write_lmdb, "c-order": write_c_order, "cast": write_cast}
 
 if __name__ == "__main__":
     if sys.argv[1] == "make":
         make(*sys.argv[2:])
     else:
         # A plain array over the mapping: each row of an np.memmap would be made an np.memmap, which takes longer than a put.
-        WRITERS[sys.argv[1]](np.asarray(np.load(sys.argv[2], mmap_mode="r")), sys.argv[3])
+        WRITERS[sys.argv[1]](np.asarray(np.load(sys.argv[2], mmap_mode="r")), *sys.argv[3:])

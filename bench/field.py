@@ -14,16 +14,11 @@ PARTS = ("tree", "detection", "index")
 
 
 def parse_arguments():
-    options = harness.parser(__doc__)
-    options.set_defaults(rounds=3)
-    options.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS), help=f"comma-separated: {', '.join(PARTS)}")
+    options = harness.parser_of_parts(__doc__, PARTS)
     options.add_argument("--bytes", type=int, default=2_000_000_000, help="payload of each input")
     options.add_argument("--files", type=int, default=1000, help="TFRecord files to be indexed")
     options.add_argument("--cache", choices=("warm", "cold"), default="warm", help="for the conversions; cold takes root")
-    arguments = options.parse_args()
-    if unknown := set(arguments.only) - set(PARTS):
-        options.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    return arguments
+    return harness.arguments_of_parts(options, PARTS)
 
 
 class Bench:

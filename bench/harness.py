@@ -276,6 +276,21 @@ def parser(doc):
     return options
 
 
+def parser_of_parts(doc, parts, rounds=3):
+    """The same, with --only for some of the parts: read by arguments_of_parts."""
+    options = parser(doc)
+    options.set_defaults(rounds=rounds)
+    options.add_argument("--only", type=lambda text: text.split(","), default=list(parts), help=f"comma-separated: {', '.join(parts)}")
+    return options
+
+
+def arguments_of_parts(options, parts):
+    arguments = options.parse_args()
+    if unknown := set(arguments.only) - set(parts):
+        options.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    return arguments
+
+
 def needs_shale(arguments):
     arguments.shale = arguments.shale.resolve()
     if not os.access(arguments.shale, os.X_OK):

@@ -19,16 +19,11 @@ READS = 100_000
 
 
 def parse_arguments():
-    options = harness.parser(__doc__)
-    options.set_defaults(rounds=3)
-    options.add_argument("--only", type=lambda text: text.split(","), default=list(PARTS), help=f"comma-separated: {', '.join(PARTS)}")
+    options = harness.parser_of_parts(__doc__, PARTS)
     options.add_argument("--tokens", type=int, default=2_000_000, help="samples of token ids")
     options.add_argument("--maps", type=int, default=1_000_000, help="values of the LMDB file")
     options.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python", help="folder with the package shale")
-    arguments = options.parse_args()
-    if unknown := set(arguments.only) - set(PARTS):
-        options.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    return arguments
+    return harness.arguments_of_parts(options, PARTS)
 
 
 class Bench:

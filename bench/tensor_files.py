@@ -21,13 +21,9 @@ WAYS = {
 
 
 def parse_arguments():
-    options = harness.parser(__doc__)
-    options.add_argument("--only", type=lambda text: text.split(","), default=list(WAYS), help=f"comma-separated: {', '.join(WAYS)}")
+    options = harness.parser_of_parts(__doc__, WAYS, rounds=5)
     options.add_argument("--bytes", type=arrays.byte_count, default=arrays.FULL_BYTES, help="of the array (default 6GB)")
-    arguments = options.parse_args()
-    if unknown := set(arguments.only) - set(WAYS):
-        options.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    return arguments
+    return harness.arguments_of_parts(options, WAYS)
 
 
 def needs_room(arguments):
