@@ -93,7 +93,7 @@ std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::u
   found_.add(folder, {.directory = folder, .name = name, .bytes = bytes});
   const LabelPlace place = place_of(folder, name);
   const std::optional<std::int64_t> label = find(place);
-  if (!label && request_.files.refuses_incomplete)
+  if (!label && request_.files.refuses_incomplete && request_.needs_labels)
     throw no_label(join(), {.directory = folder, .name = name, .bytes = bytes});
   return label;
 }

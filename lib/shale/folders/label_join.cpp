@@ -210,7 +210,8 @@ class RowWalk {
 
   void use_file(const FoundFiles::File& found) {
     if (!row_ || row_->place != found.place) {
-      if (join_.request.files.refuses_incomplete) throw no_label(join_, found.file);
+      if (join_.request.files.refuses_incomplete && join_.request.needs_labels)
+        throw no_label(join_, found.file);
       zeros_.note_file(join_.labels, found);
       return use_(found, nullptr);
     }
