@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +7,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_set.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/requests/choose_output.hpp"
@@ -69,18 +69,6 @@ std::string report_text(const IndexedFile& indexed, const std::string& file,
   return text + fmt::format("  index: {}\n", printable(paths.manifest));
 }
 
-// The lists of two files of one name would overwrite each other.
-void refuse_equal_names(const std::vector<std::string>& files) {
-  std::set<std::string> names;
-  for (const std::string& file : files) {
-    const std::string name = file.substr(file.rfind('/') + 1);
-    if (names.insert(name).second) continue;
-    throw Error(Code::usage, "two files are named '{}': their indexes would overwrite each other",
-                printable(name))
-        .hint("give each its own --index-dir, or keep the indexes beside the files");
-  }
-}
-
 int rebuild(const CommandLine& line, Console& console) {
   const std::string& path = line.words()[0];
   if (holds_dataset(path)) {
@@ -93,8 +81,9 @@ int rebuild(const CommandLine& line, Console& console) {
   return report.failed > 0 ? kDamaged : kDone;
 }
 
-int index_files(const CommandLine& line, Console& console) {
-  std::vector<std::string> files;
+// The files of several words, or of one that stands for a set.
+std::vector<SetMember> files_of_line(const CommandLine& line) {
+  std::vector<SetMember> files;
   for (const std::string& word : line.words()) {
     const auto listed = files_of_set(word);
     const std::optional<std::string> file = listed ? std::nullopt : file_of_path(word);
@@ -103,21 +92,57 @@ int index_files(const CommandLine& line, Console& console) {
           .at(word)
           .hint("several arguments must be files of other tools; a shale dataset is indexed alone");
     }
-    if (file) {
-      files.push_back(*file);
-      continue;
-    }
-    // A list may name a file twice.
-    for (const SetMember& one : *listed) {
-      if (std::ranges::find(files, one.path) == files.end()) files.push_back(one.path);
-    }
+    if (file) files.push_back({word, *file});
+    if (listed) files.insert(files.end(), listed->begin(), listed->end());
   }
+  return files;
+}
+
+std::string report_text(const IndexedSet& set, const std::string& name) {
+  std::string text = report_text({set.manifest, set.notes}, name, DatasetPaths(), false);
+  text.resize(text.rfind("  index: "));
+  return text + fmt::format("  files: {} indexed, {} as they were{}\n  index: {}\n",
+                            format_count(set.indexed), format_count(set.kept),
+                            set.gone > 0 ? fmt::format(", {} gone", format_count(set.gone)) : "",
+                            printable(set.index));
+}
+
+Json facts_of_set(const IndexedSet& set) {
+  DatasetPaths paths;
+  paths.manifest = set.index;
+  Json json = indexed_file_facts({set.manifest, set.notes}, paths, false);
+  json.update({{"indexed", set.indexed}, {"kept", set.kept}, {"gone", set.gone}});
+  return json;
+}
+
+int index_one_set(const CommandLine& line, std::vector<SetMember> files, Console& console) {
+  const bool is_word = line.words().size() == 1;
+  const std::string name =
+      is_word ? line.words()[0] : fmt::format("{} files", format_count(files.size()));
+  const IndexedSet set = index_set({.path = is_word ? line.words()[0] : std::string(),
+                                    .files = std::move(files),
+                                    .index_folder = line.text_or_none("index-dir"),
+                                    .parsing = parsing_option(line),
+                                    .with_checksums = line.flag("crc"),
+                                    .generator = std::string(kGenerator),
+                                    .memory_bytes = line.memory().value,
+                                    .jobs = static_cast<unsigned>(line.jobs().value)},
+                                   console.events());
+  Json facts = facts_of_set(set);
+  console.report(Json{{"files", Json::array({std::move(facts)})}}, report_text(set, name));
+  return kDone;
+}
+
+int index_files(const CommandLine& line, Console& console) {
+  const std::vector<SetMember> files = files_of_line(line);
   const std::string folder = line.text_or_none("index-dir");
   refuse_stream(folder);
-  if (!folder.empty()) refuse_equal_names(files);
   const bool is_plan = line.flag("dry-run");
+  const bool is_set = files.size() > 1 || files_of_set(line.words()[0]);
+  if (is_set && !is_plan) return index_one_set(line, files, console);
   Json json = Json::array();
-  for (const std::string& file : files) {
+  for (const SetMember& member : files) {
+    const std::string& file = member.path;
     const IndexedFile indexed = index_file({.file = file,
                                             .index_folder = folder,
                                             .parsing = parsing_option(line),

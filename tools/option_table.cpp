@@ -176,7 +176,8 @@ constexpr Option kOptions[] = {
 
     // ---- files of other tools
     {"convert verify info ls cat report index", "index-dir", "DIR", "",
-     "(files of other tools only) directory that holds the index of the file; default: beside it"},
+     "(files of other tools only) directory that holds the index of the file; default: beside it, "
+     "or .shale-index in the folder of a set"},
     {"convert info ls cat report index", "parse", kDialects, "",
      "(LMDB and HDF5 files) how values become fields: plain, each is one field; msgpack and "
      "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
@@ -217,7 +218,7 @@ constexpr Option kOptions[] = {
     {"merge", "move", "", "", "remove the parts when the result is complete"},
 
     // ---- common options
-    {"convert verify report repair resample", "jobs", "N", "",
+    {"convert verify report index repair resample", "jobs", "N", "",
      "number of threads; default: as many as SLURM, CPU affinity and cgroup allow", kCommon},
     {"convert verify ls cat report index repair resample", "memory", "SIZE", "",
      "memory budget, at least 16MiB; default: 256MiB, or a quarter of the limit if that is less",

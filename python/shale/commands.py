@@ -311,18 +311,22 @@ def index(
     parse: Optional[str] = None,
     database: Union[None, str, List[str], Tuple[str, ...]] = None,
     dry_run: bool = False,
+    jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
     progress: Progress = None,
 ) -> IndexResult:
     """Indexes files of other tools, or rebuilds the lost indexes and block lists of a dataset: the command ``shale index``.
 
     Args:
-        files: LMDB, HDF5, TFRecord or .npy files, or directories of an LMDB; or one dataset of shale.
-        index_dir: the directory of the indexes; default: beside each file.
+        files: an LMDB, HDF5, TFRecord or .npy file, or the directory of an LMDB; several of them, their folder, pattern or list, as one set;
+            or one dataset of shale.
+        index_dir: the directory of the index; default: beside the file, or ``.shale-index`` in the folder of a set. Several files, a pattern
+            and a list need one.
         crc: read the payload too, to add checksums, block hashes and digests.
         parse: how values of LMDB files become fields; see ``convert``.
         database: named databases of LMDB files; see ``convert``.
         dry_run: report what would be written, and write nothing.
+        jobs: number of threads; see ``convert``.
         memory: memory budget; see ``convert``.
         progress: called as ``progress(done, total)`` for each file; see ``convert``.
 

@@ -553,7 +553,8 @@ def _splits_in(path: str) -> List[str]:
     """Names of the folders that hold a dataset each."""
     try:
         with os.scandir(path) as entries:
-            return sorted(each.name for each in entries if os.path.exists(os.path.join(each.path, "dataset.json")))
+            names = [each.name for each in entries if not each.name.startswith(".")]
+        return sorted(name for name in names if os.path.exists(os.path.join(path, name, "dataset.json")))
     except OSError:
         return []
 

@@ -52,6 +52,10 @@ def pattern_of(hint):
 
 # Why no row of FOLLOWED leads to a hint, and what tests it instead: the hints.
 NOT_FOLLOWED = {
+    "needs files that other writers make, or is told by shale.Dataset (tests/interop/test_set_index.py)": (
+        "'shale convert' reads the set",
+        "run 'shale index' on the set: it indexes the changed files again",
+    ),
     "needs files with class names, which h5py writes (tests/interop/test_file_sets.py)": (
         "the files of a set must number their classes alike; convert this file on its own, or all of them without 'label', by naming the other fields with --fields",
     ),

@@ -65,6 +65,25 @@ class KilledCommands(StepsCase):
             self.killed_index(lambda file=file: shutil.copy(self.inputs / file.name, file), file, "--crc")
         self.killed_index(lambda: shutil.copy(self.inputs / "one.tfrecord", self.place), self.place / "one.tfrecord", "--index-dir", self.place / "i")
 
+    def test_an_index_of_a_set(self):
+        """Also one that stands: a file has changed, another is new."""
+        folder = self.place / "files"
+
+        def files(*numbers):
+            folder.mkdir(exist_ok=True)
+            for number in numbers:
+                shutil.copy(self.inputs / "one.tfrecord", folder / f"part-{number}.tfrecord")
+
+        def stands():
+            files(1, 2, 10)
+            self.ok("index", folder, "--crc")
+            with (folder / "part-2.tfrecord").open("ab") as file:
+                file.write((folder / "part-1.tfrecord").read_bytes())
+            files(3)
+
+        self.killed_index(lambda: files(1, 2, 10), folder, "--crc")
+        self.killed_index(stands, folder)
+
     def test_an_index_of_a_dataset(self):
         for name in ("record", "lmdb", "hdf5"):
             def damaged_copy(name=name):

@@ -30,7 +30,7 @@ ROOMS = INSTALLED | {
     "manifest": "base io data",
     "shards": "base io data wire format flow manifest",
     "arrays": "base io data wire format shards",
-    "datasets": "base io data format manifest shards",
+    "datasets": "base io data format flow manifest shards",
     "encoding": "base io data numbers format flow image pixels shards convert.hpp",
     "sampling": "base io flow arrays",
     "loading": "base io data format flow image pixels manifest shards datasets dataset.hpp",

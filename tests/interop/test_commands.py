@@ -281,8 +281,8 @@ def test_index_of_files_and_of_a_dataset(dataset, tmp_path):
     check_facts(done.files[0], facts, but=["index"])
     assert pathlib.Path(done.files[0].index).parent == tmp_path / "indexes"
     same_folders(tmp_path / "indexes", tmp_path / "program")
-    with pytest.raises(errors.UsageError, match="two files"):
-        shale.index(tmp_path / "data", tmp_path / "data", index_dir=tmp_path / "both")
+    with pytest.raises(errors.UsageError, match="no place for its index"):
+        shale.index(tmp_path / "data", tmp_path / "data")
     copy = tmp_path / "copy"
     shutil.copytree(dataset, copy)
     (copy / "shard-000001.index.npy").unlink()

@@ -32,6 +32,13 @@ struct ManifestFile {
   friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
 };
 
+/// What tells one state of a file of another tool from another: xxh3-128 of its head, of its tail,
+/// and of pieces in between (datasets/file_fingerprint).
+struct FileFingerprint {
+  Hash128 head, middle, tail;
+  friend bool operator==(const FileFingerprint&, const FileFingerprint&) = default;
+};
+
 struct ManifestShard {
   std::string name;  ///< "shard-000000"
   std::uint64_t payload_bytes = 0;
@@ -41,18 +48,13 @@ struct ManifestShard {
   ManifestFile elements = {};        ///< no name: no field is a list, or shale 0.2.0 wrote it
   std::vector<std::uint64_t> bases;  ///< where row 0 of each field begins, where rows are fixed
   DatasetDigest digest;              ///< digest.samples is the number of rows
+  /// Of a file of another tool in a set that has one index: the state that was indexed.
+  std::optional<FileFingerprint> state = {};
 
   /// The files about the shard that it has: index, elements, blocks.
   [[nodiscard]] std::vector<const ManifestFile*> lists() const;
   /// Bytes of those.
   [[nodiscard]] std::uint64_t list_bytes() const;
-};
-
-/// What tells one state of a file of another tool from another: xxh3-128 of its head, of its tail,
-/// and of pieces in between (datasets/file_fingerprint).
-struct FileFingerprint {
-  Hash128 head, middle, tail;
-  friend bool operator==(const FileFingerprint&, const FileFingerprint&) = default;
 };
 
 /// Where the samples came from, without roots or times.

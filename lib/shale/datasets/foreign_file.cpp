@@ -12,6 +12,7 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/index_change.hpp"
 #include "shale/format/list_elements.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
 #include "shale/io/machine_limits.hpp"
 #include "shale/io/nameless_file.hpp"
@@ -128,6 +129,24 @@ class Indexing {
     write_manifest_file(join_path(work.path(), place.manifest), manifest_,
                         [this](const auto& visit) { visit(shard_); });
     put_in_place(place, work);
+  }
+
+  IndexPart run_into(const std::string& folder, const std::string& stem) {
+    const Format& format = describe_file();
+    FileSyncs closed;  // never synced: whoever asked does it once for all
+    const auto create_list = [&](ManifestFile& list, std::string_view suffix) {
+      list.name = stem + std::string(suffix);
+      const std::string path = join_path(folder, list.name);
+      (void)remove_file(path);
+      OutputFile::Options options = kListOptions;
+      options.syncs = &closed;
+      return OutputFile(path, options);
+    };
+    locate_rows(format, create_list);
+    if (request_.with_checksums) digest_rows(format, create_list, folder);
+    describe_source();
+    refuse_changed_file();
+    return {std::move(manifest_), std::move(shard_), std::move(notes_)};
   }
 
   NamelessIndex run_nameless() {
@@ -544,16 +563,26 @@ NamelessIndex index_without_name(const ForeignRequest& request, const Events& ev
   return Indexing(request, events).run_nameless();
 }
 
+IndexPart index_into(const ForeignRequest& request, const std::string& folder,
+                     const std::string& stem, const Events& events) {
+  return Indexing(request, events).run_into(folder, stem);
+}
+
 ManifestSource source_of_file(const InputFile& file, std::string_view format, std::uint64_t samples,
                               std::uint64_t payload_bytes) {
-  const FileFingerprint fingerprint = fingerprint_of(file);
-  const std::string facts = fmt::format("{} file\n{}\n{}\n{}\n{}\n", format, file.size(), samples,
-                                        payload_bytes, hex_of(fingerprint));
+  return source_of_file(fingerprint_of(file), file.size(), format, samples, payload_bytes);
+}
+
+ManifestSource source_of_file(const FileFingerprint& state, std::uint64_t bytes,
+                              std::string_view format, std::uint64_t samples,
+                              std::uint64_t payload_bytes) {
+  const std::string facts = fmt::format("{} file\n{}\n{}\n{}\n{}\n", format, bytes, samples,
+                                        payload_bytes, hex_of(state));
   return {.kind = fmt::format("{} file", format),
           .samples = samples,
           .bytes = payload_bytes,
           .fingerprint = xxh3_128(as_bytes(facts)),
-          .file = fingerprint};
+          .file = state};
 }
 
 }  // namespace shale

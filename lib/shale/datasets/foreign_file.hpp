@@ -81,9 +81,23 @@ struct NamelessIndex {
 };
 [[nodiscard]] NamelessIndex index_without_name(const ForeignRequest& request, const Events& events);
 
+/// The same in files of a folder: STEM.index.npy and the rest, which are not made durable. What has
+/// these names there goes.
+struct IndexPart {
+  Manifest manifest;
+  ManifestShard shard;
+  std::vector<std::string> notes;
+};
+[[nodiscard]] IndexPart index_into(const ForeignRequest& request, const std::string& folder,
+                                   const std::string& stem, const Events& events);
+
 /// What the manifest of FILE's index says of its source: the file itself. It tells one content from
 /// another as well as sizes and samples of it can, and does not depend on where or when.
 [[nodiscard]] ManifestSource source_of_file(const InputFile& file, std::string_view format,
                                             std::uint64_t samples, std::uint64_t payload_bytes);
+/// The same of a file that was so.
+[[nodiscard]] ManifestSource source_of_file(const FileFingerprint& state, std::uint64_t bytes,
+                                            std::string_view format, std::uint64_t samples,
+                                            std::uint64_t payload_bytes);
 
 }  // namespace shale

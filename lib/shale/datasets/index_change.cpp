@@ -37,10 +37,14 @@ std::optional<std::string> change_of_indexed(const InputFile& file, const Manife
   return change_since_index(file, manifest, only_shard, stop_if_asked);
 }
 
+Error changed_file(const std::string& file, std::string_view change) {
+  Error error(Code::mismatch, "has changed since it was indexed: {}", change);
+  return error.at(file);
+}
+
 Error stale_index(const std::string& file, const std::string& index_folder,
                   const Manifest& manifest, std::string_view change) {
-  return Error(Code::mismatch, "has changed since it was indexed: {}", change)
-      .at(file)
+  return changed_file(file, change)
       .hint(fmt::format("run '{}' to index it again",
                         index_command(file, index_folder, parsing_of(manifest.layout),
                                       manifest.layout.has_checksums)));

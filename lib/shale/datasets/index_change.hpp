@@ -26,6 +26,8 @@ namespace shale {
 [[nodiscard]] std::optional<std::string> change_of_indexed(
     const InputFile& file, const Manifest& manifest, const std::optional<ManifestShard>& only_shard,
     const std::function<void()>& stop_if_asked = {});
+/// The error for a file that is not the one that was indexed. The hint is the caller's.
+[[nodiscard]] Error changed_file(const std::string& file, std::string_view change);
 /// The error for such an index, which would point to the wrong bytes.
 [[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
                                 const Manifest& manifest, std::string_view change);

@@ -256,6 +256,11 @@ void JoinedFiles::take_classes(const SetMember& member, const Manifest& manifest
   }
 }
 
+Error JoinedFiles::no_samples(std::size_t files) const {
+  Error error(Code::unsupported, "none of its {} files has a sample", files);
+  return error.at(place_);
+}
+
 ManifestShard JoinedFiles::shard_of(const SetMember& member, const OpenedDataset& file) const {
   ManifestShard shard = file.shards[0];
   shard.name = printable(member.name);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/opened_dataset.hpp"
 
@@ -30,6 +31,9 @@ class JoinedFiles {
   /// Errors: Code::unsupported, by file and field, for one that goes with none of those before it;
   /// for one without samples where rows are fixed; for one whose labels stand for other classes.
   [[nodiscard]] bool add(const SetMember& member, const OpenedDataset& file);
+
+  /// The error for a set of which no file has a sample.
+  [[nodiscard]] Error no_samples(std::size_t files) const;
 
   /// The files whose index has other columns than the one of all.
   [[nodiscard]] std::vector<std::size_t> misfits() const;

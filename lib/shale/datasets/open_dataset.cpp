@@ -22,6 +22,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
 #include "shale/datasets/joined_files.hpp"
+#include "shale/datasets/set_index.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/machine_limits.hpp"
@@ -298,6 +299,9 @@ OpenedDataset open_member(const DatasetRequest& request, const SetMember& member
 
 OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
                        const std::vector<SetMember>& files, const Events& events) {
+  if (std::optional<OpenedDataset> indexed = open_set_index(request, files, events);
+      indexed && !gains_by_unpacking(indexed->manifest, request))
+    return *std::move(indexed);
   JoinedFiles set(place, request.fields);
   const auto open = [&](const SetMember& member, const IndexedAs* as,
                         const std::vector<std::string>& arrays, const auto& take) {
@@ -317,8 +321,7 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
       if (set.add(member, file)) taken.push_back(member);
     });
   }
-  if (taken.empty())
-    throw Error(Code::unsupported, "none of its {} files has a sample", files.size()).at(place);
+  if (taken.empty()) throw set.no_samples(files.size());
   const IndexedAs as = set.indexed_as();
   for (const std::size_t number : set.misfits()) {
     const SetMember& member = taken[number];
@@ -355,6 +358,7 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
     OpenedDataset dataset;
     dataset.paths = paths;
     read_into(dataset, request.memory_bytes);
+    refuse_set_index(dataset.manifest, request.path);
     return dataset;
   });
 }

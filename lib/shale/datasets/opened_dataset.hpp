@@ -41,6 +41,9 @@ struct DatasetRequest {
   /// Samples that the index proves to be damaged are left out by whoever reads them: of a file with
   /// checksums in its index it does not matter that it has changed, unless it is shorter or longer.
   bool takes_damaged = false;
+  /// Of a set with an index: its files are compared with it by their sizes alone. Whoever reads
+  /// them compares more (refuse_changed_members).
+  bool trusts_sizes = false;
   OpenInstead open_instead = {};  ///< `path` is only for messages then
 };
 

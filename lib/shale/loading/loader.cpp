@@ -15,6 +15,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
 #include "shale/datasets/open_dataset.hpp"
+#include "shale/datasets/set_index.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/loading/extent_reading.hpp"
 #include "shale/loading/fixed_loading.hpp"
@@ -137,17 +138,20 @@ Loader::~Loader() {
 
 void Loader::open(const LoaderRequest& request, const Events& events) {
   if (request.open_instead) return open_set(request, events);
-  const bool is_dataset = is_manifest(paths_.manifest);
-  if (!is_dataset) {
+  if (!is_manifest(paths_.manifest)) {
     if (files_of_set(request.path)) return open_set(request, events);
     const Place place = look_at(request.path);
     if (place == Place::absent) throw absent(request.path);
     if (place == Place::unfinished) throw unfinished(request.path);
-    if (const std::optional<std::string> file = file_of_path(request.path))
-      return open_file(request, *file, events);
+    if (const auto file = file_of_path(request.path)) return open_file(request, *file, events);
     throw unrecognized(request.path);
   }
   refuse_file_options(request.path, kOwnDataset, request.index_folder, request.parsing);
+  open_manifest_of(request);
+  refuse_set_index(manifest(), request.path);
+}
+
+void Loader::open_manifest_of(const LoaderRequest& request) {
   stamp_ = stamp_of(paths_.manifest).value_or(FileStamp{});
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);
@@ -179,8 +183,15 @@ void Loader::open_set(const LoaderRequest& request, const Events& events) {
                                     .index_folder = request.index_folder,
                                     .parsing = request.parsing,
                                     .generator = request.generator,
+                                    .trusts_sizes = true,
                                     .open_instead = request.open_instead},
                                    events);
+  notes_ = std::move(set.notes);
+  file_states_ = std::move(set.file_states);
+  if (!request.open_instead && is_manifest(set.paths.manifest)) {
+    paths_ = std::move(set.paths);
+    return open_manifest_of(request);
+  }
   self_hash_ = set.manifest.source.fingerprint.hex();
   if (!request.opened_before.empty() && request.opened_before != self_hash_)
     throw replaced_dataset(request.path);
@@ -188,8 +199,6 @@ void Loader::open_set(const LoaderRequest& request, const Events& events) {
   paths_ = std::move(set.paths);
   for (const ManifestShard& shard : set.shards) held_shards_.push_back(shard);
   outline_ = {std::move(set.manifest), lines_of(held_shards_)};
-  file_states_ = std::move(set.file_states);
-  notes_ = std::move(set.notes);
   memory_ = std::move(set.temporary_index);
 }
 

@@ -124,6 +124,7 @@ class Loader {
   using KeyTable = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // rows by hashes of keys
   void open(const LoaderRequest& request, const Events& events);
   void open_file(const LoaderRequest& request, const std::string& file, const Events& events);
+  void open_manifest_of(const LoaderRequest& request);
   void open_set(const LoaderRequest& request, const Events& events);
   void leave_out_appended(const std::string& self_hash);
   [[nodiscard]] LoaderState& state() const;

@@ -60,6 +60,11 @@ Error changed_since_opened(const std::string& file, std::string_view change) {
       .hint("open it again, and do not write to a file while it is read");
 }
 
+Error changed_since_indexed(const std::string& file, std::string_view change) {
+  return changed_file(file, fmt::format("it has the same size, but {}", change))
+      .hint("run 'shale index' on the set: it indexes the changed files again");
+}
+
 }  // namespace
 
 void drop_cache(std::span<const Extent> extents, std::uint64_t unit) {
@@ -319,7 +324,8 @@ std::optional<Error> LoaderState::change_of_listed(std::size_t place, const Inpu
     if (stamp && *stamp == listed_stamps_[place]) return std::nullopt;
   }
   if (const auto difference = first_difference(setting_.file_states[place], fingerprint_of(file)))
-    return changed_since_opened(file.path(), *difference);
+    return setting_.file.empty() ? changed_since_indexed(file.path(), *difference)
+                                 : changed_since_opened(file.path(), *difference);
   // Of a file that was replaced just now it would be the next one's.
   if (!stamp || stamp != stamp_of(file.path()) || stamp->bytes != file.size()) return std::nullopt;
   const std::lock_guard lock(stamp_mutex_);

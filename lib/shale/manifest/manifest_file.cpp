@@ -120,9 +120,14 @@ void check_fixed_rows(const ManifestShard& shard, const Schema& schema, const Sh
 }
 
 // What a shard's line says must agree with what the head says of all shards.
-void check_shard(const ManifestShard& shard, std::uint64_t number, const Schema& schema,
-                 const ShardLayout& layout) {
+void check_shard(const ManifestShard& shard, std::uint64_t number, const Manifest& manifest) {
+  const Schema& schema = manifest.schema;
+  const ShardLayout& layout = manifest.layout;
   check_shard_files(shard, schema, layout);
+  if (shard.state.has_value() != is_file_set(manifest)) {
+    throw Error(Code::damaged, "shard '{}' {} the state of its file", shard.name,
+                shard.state ? "has" : "lacks");
+  }
   if (!layout.is_of_one_file()) check_names(shard, number, layout);
   if (layout.has_elements == shard.elements.name.empty()) {
     throw Error(Code::damaged, "shard '{}' {} list of elements, which is not what the layout says",
@@ -298,7 +303,7 @@ ManifestShard read_shard_line(const InputFile& file, const ManifestOutline& outl
                   shard.digest.samples, line.samples)
           .at(file.path(), line.offset);
     }
-    check_shard(shard, number, outline.manifest.schema, outline.manifest.layout);
+    check_shard(shard, number, outline.manifest);
     return shard;
   });
 }

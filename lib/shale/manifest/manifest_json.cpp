@@ -48,8 +48,10 @@ constexpr std::string_view kLayout = "layout";        // its dialect is one that
 constexpr std::string_view kTransform = "transform";  // the payload is not that of the source
 constexpr std::string_view kRagged = "ragged";        // a tensor's shape is each sample's own
 constexpr std::string_view kOptional = "optional";    // a value may be absent
-constexpr std::string_view kKnownRequirements[] = {
-    kFixedRows, kOwnFile, kPart, kSources, kLayout, kElements, kTransform, kRagged, kOptional};
+constexpr std::string_view kFileSet = "file_set";     // the shards are files of other tools
+constexpr std::string_view kKnownRequirements[] = {kFixedRows, kOwnFile,  kPart,      kSources,
+                                                   kLayout,    kElements, kTransform, kRagged,
+                                                   kOptional,  kFileSet};
 // What of the input is not in the samples.
 constexpr std::string_view kLeftOut = "left_out", kLeftOutMore = "left_out_more";
 // The keys of the samples are stored, and are no more than their numbers.
@@ -89,9 +91,14 @@ Hash128 hash_at(const Json& object, const char* name) {
 
 // A file name of a dataset never leads out of its directory. Only a file that was given its name by
 // a user may be hidden.
-ManifestFile file_from_json(const Json& json, bool may_be_hidden = false) {
+ManifestFile any_file_from_json(const Json& json) {
   ManifestFile file{name_from_json(member(json, "name")), number_at(json, "bytes"), {}};
   if (!member(json, "xxh3_128").is_null()) file.hash = hash_at(json, "xxh3_128");
+  return file;
+}
+
+ManifestFile file_from_json(const Json& json, bool may_be_hidden = false) {
+  ManifestFile file = any_file_from_json(json);
   const bool is_refused =
       may_be_hidden ? file.name == "." || file.name == ".." : file.name.starts_with('.');
   if (file.name.empty() || is_refused || file.name.find('/') != std::string::npos ||
@@ -99,6 +106,20 @@ ManifestFile file_from_json(const Json& json, bool may_be_hidden = false) {
     throw Error(Code::damaged, "'{}' is not a valid file name in a dataset", printable(file.name));
   }
   return file;
+}
+
+// A file of a set, by its path in the folder of the set.
+ManifestFile member_from_json(const Json& json) {
+  ManifestFile file = any_file_from_json(json);
+  bool leads_out = file.name.find('\0') != std::string::npos;
+  for (std::size_t begin = 0; begin <= file.name.size();) {
+    const std::size_t end = std::min(file.name.find('/', begin), file.name.size());
+    const std::string_view part = std::string_view(file.name).substr(begin, end - begin);
+    leads_out = leads_out || part.empty() || part == "." || part == "..";
+    begin = end + 1;
+  }
+  if (!leads_out) return file;
+  throw Error(Code::damaged, "'{}' is not a path in the folder of a set", printable(file.name));
 }
 
 DatasetDigest digest_from_json(const Json& json, std::uint64_t samples) {
@@ -160,8 +181,9 @@ ManifestShard shard_from_json(const Json& json) {
   shard.name = printable(name_from_json(member(json, "name")));
   shard.payload_bytes = number_at(json, "payload_bytes");
   shard.digest = digest_from_json(member(json, "digest"), number_at(json, "samples"));
+  if (json.contains("state")) shard.state = parse_file_state(text_at(json, "state"));
   for (const Json& file : array_at(json, "files"))
-    shard.files.push_back(file_from_json(file, true));
+    shard.files.push_back(shard.state ? member_from_json(file) : file_from_json(file, true));
   if (!member(json, "index").is_null()) shard.index = file_from_json(member(json, "index"), true);
   if (!member(json, "blocks").is_null())
     shard.blocks = file_from_json(member(json, "blocks"), true);
@@ -412,6 +434,7 @@ Json head_to_json(const Manifest& manifest) {
   if (!manifest.transform.empty()) json["requires"].push_back(kTransform);
   if (manifest.schema.has_ragged()) json["requires"].push_back(kRagged);
   if (manifest.schema.has_optional()) json["requires"].push_back(kOptional);
+  if (is_file_set(manifest)) json["requires"].push_back(kFileSet);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = options_to_json(manifest.options);
@@ -500,6 +523,10 @@ auto parse_as(std::string_view what, std::string_view text, std::uint64_t most_b
 }
 
 }  // namespace
+
+bool is_file_set(const Manifest& manifest) {
+  return manifest.layout.is_of_one_file() && manifest.source.kind == kFileSetKind;
+}
 
 Error too_large_manifest(std::uint64_t most_bytes) {
   Error error(Code::limit, "manifest takes more than {} of memory", format_size(most_bytes));

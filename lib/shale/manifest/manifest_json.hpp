@@ -15,6 +15,10 @@
 
 namespace shale {
 
+/// ManifestSource::kind of the index of a set of files of another tool, in its manifest.
+inline constexpr std::string_view kFileSetKind = "set of files";
+[[nodiscard]] bool is_file_set(const Manifest& manifest);
+
 /// One member of the top level: its name, and its value as JSON.
 struct ManifestMember {
   std::string name, value;

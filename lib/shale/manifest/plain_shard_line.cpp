@@ -8,12 +8,23 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/error.hpp"
 #include "shale/manifest/name_json.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::size_t kLineHexDigits = 32;
+
+std::optional<FileFingerprint> file_state_of(std::string_view hex) {
+  if (hex.size() != 3 * kLineHexDigits) return std::nullopt;
+  const auto part = [&](std::size_t i) {
+    return Hash128::from_hex(hex.substr(i * kLineHexDigits, kLineHexDigits));
+  };
+  const auto head = part(0), middle = part(1), tail = part(2);
+  if (!head || !middle || !tail) return std::nullopt;
+  return FileFingerprint{*head, *middle, *tail};
+}
 
 bool is_plain_char(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
@@ -90,6 +101,12 @@ class PlainLine {
     rest_.remove_prefix(kLineHexDigits);
     return text("\"");
   }
+  bool state(std::optional<FileFingerprint>& into) {
+    into = file_state_of(rest_.substr(0, 3 * kLineHexDigits));
+    if (!into) return false;
+    rest_.remove_prefix(3 * kLineHexDigits);
+    return text("\"");
+  }
   bool hash_or_null(Hash128& into) { return text("null") || hash(into); }
   bool file(ManifestFile& into) {
     return text("{\"name\":\"") && name(into.name) && is_name_of_file(into.name) &&
@@ -145,7 +162,16 @@ std::string shard_line(const ManifestShard& shard) {
     append_file(line, shard.elements);
   }
   if (shard.index.name.empty()) line += fmt::format(",\"bases\":[{}]", fmt::join(shard.bases, ","));
+  if (shard.state) {
+    line += fmt::format(R"(,"state":"{}{}{}")", shard.state->head.hex(), shard.state->middle.hex(),
+                        shard.state->tail.hex());
+  }
   return line += '}';
+}
+
+FileFingerprint parse_file_state(std::string_view hex) {
+  if (const std::optional<FileFingerprint> state = file_state_of(hex)) return *state;
+  throw Error(Code::damaged, "the state of a file is not 96 lower-case hex digits");
 }
 
 std::optional<ManifestShard> parse_plain_shard_line(std::string_view text) {
@@ -161,7 +187,8 @@ std::optional<ManifestShard> parse_plain_shard_line(std::string_view text) {
       line.digest_or_null(shard.digest) &&
       (!line.text(",\"elements\":") || line.file(shard.elements)) &&
       (!line.text(",\"bases\":[") || line.array(shard.bases, &PlainLine::number)) &&
-      line.text("}") && line.is_at_end();
+      (!line.text(",\"state\":\"") || line.state(shard.state)) && line.text("}") &&
+      line.is_at_end();
   return is_whole ? std::optional(std::move(shard)) : std::nullopt;
 }
 

@@ -149,7 +149,9 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   if (look_at(request.path) == Place::unfinished) return info;
   std::optional<OpenedDataset> found;
   try {
-    found = open_dataset(request, events);
+    DatasetRequest opening = request;
+    opening.trusts_sizes = true;  // nothing is read of the files
+    found = open_dataset(opening, events);
   } catch (const Error& error) {
     if (error.code() != Code::unsupported) throw;
     add_arrays(info, request, events);

@@ -10,6 +10,8 @@
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
+#include "shale/datasets/open_dataset.hpp"
+#include "shale/datasets/set_index.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/shards/place.hpp"
@@ -112,11 +114,17 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
 
 // The files of a set, each with its index if it has one.
 std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, VerifyLog& log) try {
-  OpenedDataset dataset = open_dataset({.path = request.dataset,
-                                        .index_folder = request.index_folder,
-                                        .generator = request.generator,
-                                        .memory_bytes = request.memory_bytes},
-                                       log.events());
+  const DatasetRequest opening{.path = request.dataset,
+                               .index_folder = request.index_folder,
+                               .generator = request.generator,
+                               .memory_bytes = request.memory_bytes,
+                               .trusts_sizes = true};
+  OpenedDataset dataset = open_dataset(opening, log.events());
+  // Else blocks and checksums name what differs.
+  const bool is_proved =
+      dataset.manifest.layout.has_checksums && request.depth != VerifyDepth::quick;
+  if (!is_proved && is_manifest(dataset.paths.manifest))
+    refuse_changed_members(opening, dataset, log.events());
   for (std::string& note : dataset.notes) log.note(std::move(note));
   verify_totals(dataset, request.depth, log);
   if (!dataset.manifest.layout.has_checksums) {
@@ -154,6 +162,7 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
       file ? paths_of_index(*file, request.index_folder) : DatasetPaths(request.dataset);
   const bool is_indexed = !file || is_manifest(dataset.paths.manifest);
   if (is_indexed && !read_shards(request, dataset, log)) return std::nullopt;
+  if (!file) refuse_set_index(dataset.manifest, request.dataset);
   if (file && !check_state_of_file(request, *file, is_indexed, dataset, log)) return std::nullopt;
   return dataset;
 }

@@ -17,7 +17,7 @@ namespace {
 bool is_equal(const ManifestShard& a, const ManifestShard& b) {
   return a.name == b.name && a.payload_bytes == b.payload_bytes && a.files == b.files &&
          a.index == b.index && a.blocks == b.blocks && a.elements == b.elements &&
-         a.bases == b.bases && a.digest == b.digest;
+         a.bases == b.bases && a.digest == b.digest && a.state == b.state;
 }
 
 ManifestShard random_shard(RandomWords& words) {
@@ -34,6 +34,10 @@ ManifestShard random_shard(RandomWords& words) {
   if ((what >> 17 & 1) != 0) shard.elements = file(".elements.npy");
   if (shard.index.name.empty()) {
     for (std::uint64_t i = 0; i < (what >> 18 & 3); ++i) shard.bases.push_back(words.next());
+  }
+  if ((what >> 28 & 1) != 0) {
+    const auto hash = [&] { return Hash128{words.next(), words.next()}; };
+    shard.state = FileFingerprint{hash(), hash(), hash()};
   }
   shard.digest.samples = words.next() >> (what >> 20 & 63);
   if ((what >> 26 & 1) == 0) return shard;
@@ -119,6 +123,25 @@ TEST_CASE("plain shard line: whatever is changed in one, the library judges it o
     CHECK(is_equal(*plain, by_library(line)));
   }
   CHECK(judged > 10'000);
+}
+
+TEST_CASE("plain shard line: a file of a set has a path, which leads out of no folder") {
+  ManifestShard shard;
+  shard.name = "part-1";
+  shard.bases = {0};
+  shard.state = FileFingerprint{{0, 1}, {0, 2}, {0, 3}};
+  const auto parsed = [&](const char* path) {
+    shard.files = {{path, 5, {}}};
+    return parse_shard_line(shard_line(shard)).files[0].name;
+  };
+  for (const char* path : {"part-1", "a/part-1", ".hidden/data.mdb", "..a/b"})
+    CHECK(parsed(path) == path);
+  for (const char* path : {"../part-1", "a/../../b", "/etc/passwd", "a//b", ".", "a/", ""}) {
+    CAPTURE(path);
+    CHECK(test::error_of([&] { (void)parsed(path); }).code() == Code::damaged);
+  }
+  shard.state.reset();
+  CHECK(test::error_of([&] { (void)parsed("a/part-1"); }).code() == Code::damaged);
 }
 
 }  // namespace

@@ -1,0 +1,249 @@
+"""The index of a set of files: one manifest, a list per file, and what changes in the set."""
+
+import json
+import os
+import pickle
+import shutil
+
+import h5py
+import lmdb
+import numpy as np
+import pytest
+import shale
+from conftest import run_shale
+from tfrecord.writer import TFRecordWriter
+
+FILES, ROWS = 12, 3
+
+
+def write_records(path, file, rows=ROWS):
+    writer = TFRecordWriter(str(path))
+    for row in range(rows):
+        writer.write({"image": (b"\xff%d-%d" % (file, row), "byte"), "label": (file * 10 + row, "int")})
+    writer.close()
+
+
+def make_records(folder):
+    for file in range(FILES):
+        write_records(folder / f"part-{file}.tfrecord", file)
+
+
+def make_lmdbs(folder):
+    for file in range(FILES):
+        with lmdb.open(str(folder / f"part-{file}.lmdb"), map_size=1 << 20, subdir=file % 2 == 0, lock=False) as env, env.begin(write=True) as txn:
+            for row in range(ROWS):
+                txn.put(b"%04d" % row, b"\xff%d-%d" % (file, row))
+
+
+def make_hdf5(folder):
+    for file in range(FILES):
+        with h5py.File(folder / f"part-{file}.h5", "w") as h5:
+            h5["image"] = np.full((ROWS, 2, 2), file, "u1")
+            h5["label"] = np.arange(ROWS) + 10 * file
+
+
+def make_texts(folder):
+    """Rows that an index finds."""
+    for file in range(FILES):
+        with h5py.File(folder / f"part-{file}.h5", "w") as h5:
+            h5["text"] = np.array([b"%d-%d" % (file, row) for row in range(ROWS)], h5py.special_dtype(vlen=bytes))
+            h5["label"] = np.arange(ROWS) + 10 * file
+
+
+def make_arrays(folder):
+    for file in range(FILES):
+        np.save(folder / f"x{file}.npy", np.full((ROWS, 2), file, "f4"))
+
+
+MAKERS = {"record": make_records, "lmdb": make_lmdbs, "hdf5": make_hdf5, "texts": make_texts, "npy": make_arrays}
+
+
+@pytest.fixture
+def records(tmp_path):
+    (tmp_path / "set").mkdir()
+    make_records(tmp_path / "set")
+    return tmp_path / "set"
+
+
+def plain(sample):
+    return {name: bytes(value) if isinstance(value, memoryview) else value.tolist() if hasattr(value, "tolist") else value for name, value in sample.items()}
+
+
+def samples_of(path, **options):
+    with shale.Dataset(path, **options) as dataset:
+        return [plain(dataset[row]) for row in range(len(dataset))]
+
+
+def manifest_of(folder):
+    return json.loads((folder / "dataset.json").read_text())
+
+
+@pytest.mark.parametrize("crc", [False, True])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_an_indexed_set_is_the_set(kind, crc, tmp_path):
+    """Dataset over it equals Dataset over each file; all commands read it; nothing stands beside the files."""
+    folder = tmp_path / "set"
+    folder.mkdir()
+    MAKERS[kind](folder)
+    names = sorted(os.listdir(folder), key=lambda name: int("".join(filter(str.isdigit, name.replace("h5", "")))))
+    expected = [{**sample, **({"key": str(at * ROWS + row)} if sample.get("key") == str(row) else {})} for at, name in enumerate(names) for row, sample in enumerate(samples_of(folder / name))]
+    fingerprint = json.loads(run_shale("info", folder, "--json").stdout)["source"]["fingerprint"]
+    done = shale.index(folder, crc=crc)
+    assert sorted(os.listdir(folder)) == sorted([*names, ".shale-index"])
+    manifest = manifest_of(folder / ".shale-index")
+    assert "file_set" in manifest["requires"] and manifest["source"]["fingerprint"] == fingerprint
+    assert [shard["name"] for shard in manifest["shards"]] == names and done.files[0].samples == FILES * ROWS
+    found = samples_of(folder)
+    assert found == expected
+    assert pickle.loads(pickle.dumps(shale.Dataset(folder)))[7].keys() == expected[7].keys()
+    assert b"indexed by shale" in run_shale("info", folder).stdout
+    assert len(run_shale("ls", folder, "--tsv").stdout.splitlines()) >= FILES * ROWS
+    for command in ("verify", "report"):
+        run_shale(command, folder, *(["-o", tmp_path / "page.html"] if command == "report" else []))
+    run_shale("convert", folder, tmp_path / "out", "--to", "record")
+    run_shale("verify", tmp_path / "out", "--against", folder)
+    before = {file.name: file.read_bytes() for file in (folder / ".shale-index").iterdir()}
+    told = run_shale("index", folder).stdout
+    assert b"files: 0 indexed, 12 as they were" in told
+    assert before == {file.name: file.read_bytes() for file in (folder / ".shale-index").iterdir()}
+
+
+def test_a_changed_file_is_indexed_again_alone(records):
+    shale.index(records)
+    index = records / ".shale-index"
+    before = {file.name: file.stat().st_mtime_ns for file in index.glob("*.npy")}
+    content = (records / "part-5.tfrecord").read_bytes()
+    write_records(records / "part-5.tfrecord", 7, 4)
+    for words in (("info", records), ("verify", records), ("ls", records), ("cat", records, "0"), ("convert", records, records.parent / "out", "--to", "record")):
+        assert b"part-5.tfrecord: has changed since it was indexed" in run_shale(*words, code=1).stderr
+    with pytest.raises(shale.Error, match="part-5.tfrecord.*has changed since it was indexed"):
+        shale.Dataset(records)
+    assert b"files: 1 indexed, 11 as they were" in run_shale("index", records).stdout
+    after = {file.name: file.stat().st_mtime_ns for file in index.glob("*.npy")}
+    assert len(after) == FILES and len(before.items() & after.items()) == FILES - 1
+    assert len(shale.Dataset(records)) == FILES * ROWS + 1
+    # In the same size, it is only noticed by those who read it.
+    (records / "part-5.tfrecord").write_bytes(content)
+    run_shale("index", records)
+    write_records(records / "part-5.tfrecord", 9)
+    dataset = shale.Dataset(records)
+    assert plain(dataset[0])["label"] == 0
+    with pytest.raises(shale.Error, match="part-5.tfrecord.*has changed since it was indexed"):
+        _ = dataset[16]
+    assert b"has the same size, but" in run_shale("verify", records, code=1).stderr
+
+
+def test_a_file_that_is_missing_new_or_renamed(records):
+    shale.index(records)
+    os.rename(records / "part-5.tfrecord", records / "part-20.tfrecord")
+    for words in (("info", records), ("verify", records), ("cat", records, "0")):
+        told = run_shale(*words, code=3)
+        assert b"part-5.tfrecord" in told.stderr + told.stdout and b"missing" in told.stderr + told.stdout
+    with pytest.raises(shale.errors.DamagedError, match="part-5.tfrecord.*is missing"):
+        shale.Dataset(records)
+    assert b"files: 0 indexed, 12 as they were, 1 gone" in run_shale("index", records).stdout
+    assert [sample["label"] for sample in samples_of(records)][-1] == 52
+    write_records(records / "part-30.tfrecord", 30)
+    assert b"1 file is not in the index, and not read: part-30.tfrecord" in run_shale("info", records).stdout
+    assert len(shale.Dataset(records)) == FILES * ROWS
+    assert b"files: 1 indexed, 12 as they were" in run_shale("index", records).stdout
+    assert samples_of(records)[-1]["label"] == 302
+
+
+def test_a_file_that_changes_the_schema(records):
+    shale.index(records)
+    writer = TFRecordWriter(str(records / "part-99.tfrecord"))
+    writer.write({"image": (b"\xfe", "byte"), "weight": (0.5, "float")})
+    writer.close()
+    assert b"files: 1 indexed, 12 as they were" in run_shale("index", records).stdout
+    with shale.Dataset(records) as dataset:
+        assert dataset.types == {"image": "bytes", "label": "integer?", "weight": "float32?"} or dataset.types["label"] == "integer?"
+        assert plain(dataset[4])["label"] == 11 and dataset[FILES * ROWS]["weight"] == 0.5
+
+
+@pytest.mark.parametrize("crc", [(), ("--crc",)])
+def test_damage_of_each_file_of_the_index_is_found_and_mended(records, crc):
+    run_shale("index", records, *crc)
+    index = records / ".shale-index"
+    expected = samples_of(records)
+    for name in ("00004.index.npy", *(["00004.blocks.npy"] if crc else []), "dataset.json"):
+        for damage in ("flip", "cut", "remove"):
+            content = bytearray((index / name).read_bytes())
+            if damage == "flip":
+                content[-40] ^= 1
+                (index / name).write_bytes(content)
+            elif damage == "cut":
+                (index / name).write_bytes(content[:-9])
+            else:
+                (index / name).unlink()
+            if (name, damage) != ("dataset.json", "remove"):
+                run_shale("verify", records, code=3)
+            run_shale("index", records, *crc)
+            run_shale("verify", records)
+            assert samples_of(records) == expected
+            run_shale("index", shutil.rmtree(index) or records, *crc)
+
+
+def test_what_is_not_ours_stays(records):
+    index = records / ".shale-index"
+    index.mkdir()
+    (index / "notes.txt").write_text("mine")
+    run_shale("index", records, code=1)
+    assert os.listdir(index) == ["notes.txt"]
+    (index / "notes.txt").rename(index / "dataset.json")
+    run_shale("index", records, code=1)
+    run_shale("index", records, "--index-dir", index, code=1)
+    assert (index / "dataset.json").read_text() == "mine"
+    shutil.rmtree(index)
+    (records.parent / "elsewhere").mkdir()
+    index.symlink_to(records.parent / "elsewhere")
+    run_shale("index", records, code=1)
+    assert os.listdir(records.parent / "elsewhere") == []
+    index.unlink()
+    assert b"cannot be that of their index" in run_shale("index", records, "--index-dir", records, code=2).stderr
+
+
+def test_a_pattern_a_list_and_several_paths_have_an_index_dir(records, tmp_path):
+    pattern, files = str(records / "part-*.tfrecord"), [records / "part-7.tfrecord", records / "part-3.tfrecord"]
+    (records / "some.txt").write_text("part-7.tfrecord\npart-3.tfrecord\n")
+    for number, words in enumerate(([pattern], [f"@{records}/some.txt"], files)):
+        assert b"pass --index-dir" in run_shale("index", *words, code=2).stderr
+        run_shale("index", *words, "--index-dir", tmp_path / f"i{number}", "--crc")
+        assert b"indexed by shale" in run_shale("info", *words, "--index-dir", tmp_path / f"i{number}").stdout
+        run_shale("verify", *words, "--index-dir", tmp_path / f"i{number}")
+    assert samples_of(pattern, index_dir=tmp_path / "i0") == samples_of(records)
+    assert [sample["label"] for sample in samples_of(f"@{records}/some.txt", index_dir=tmp_path / "i1")] == [70, 71, 72, 30, 31, 32]
+    (records / "some.txt").write_text("part-3.tfrecord\npart-7.tfrecord\n")
+    assert b"were indexed in another order" in run_shale("info", f"@{records}/some.txt", "--index-dir", tmp_path / "i1", code=1).stderr
+    run_shale("index", f"@{records}/some.txt", "--index-dir", tmp_path / "i1")
+    assert [sample["label"] for sample in samples_of(f"@{records}/some.txt", index_dir=tmp_path / "i1")] == [30, 31, 32, 70, 71, 72]
+    assert b"is the index of a set of files" in run_shale("info", tmp_path / "i1", code=2).stderr
+    with pytest.raises(shale.errors.UsageError, match="is the index of a set of files"):
+        shale.Dataset(tmp_path / "i1")
+
+
+def test_what_cannot_be_located_in_one_file_is_left_out_of_all(records, tmp_path):
+    writer = TFRecordWriter(str(records / "part-50.tfrecord"))
+    for label in ([1, 2], [1, 2, 3]):
+        writer.write({"image": (b"\xfe", "byte"), "label": (label, "int")})
+    writer.close()
+    run_shale("convert", records, tmp_path / "out", "--to", "record")
+    before = samples_of(records)
+    run_shale("index", records)
+    assert samples_of(records) == before and before[0].keys() == {"key", "image"}
+    run_shale("convert", records, tmp_path / "again", "--to", "record")
+    assert samples_of(tmp_path / "again") == samples_of(tmp_path / "out") and samples_of(tmp_path / "out")[-1]["label"] == [1, 2, 3]
+
+
+def test_the_set_may_be_copied_with_its_index(records, tmp_path):
+    shale.index(records)
+    shutil.copytree(records, tmp_path / "copy")
+    assert samples_of(tmp_path / "copy") == samples_of(records)
+    assert b"files: 0 indexed, 12 as they were" in run_shale("index", tmp_path / "copy").stdout
+
+
+def test_an_index_beside_each_file_still_serves(records):
+    for file in sorted(records.iterdir()):
+        run_shale("index", file, "--crc")
+    assert b"every byte is as it was written" in run_shale("verify", records).stdout
+    assert len(samples_of(records)) == FILES * ROWS
