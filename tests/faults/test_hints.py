@@ -281,7 +281,7 @@ FOLLOWED = [
     ("cat set 0 --element 1", "cat set 0"),
     ("index one.tfrecord records/one.tfrecord", "index one.tfrecord records/one.tfrecord --index-dir {o}i"),
     ("mkdir {o}s && cp one.tfrecord {o}s && index {o}s --index-dir {o}s", "index {o}s"),
-    ("mkdir {o}s && cp one.tfrecord {o}s && shale index {o}s --quiet && cat one.tfrecord one.tfrecord > {o}s/one.tfrecord && info {o}s", "! shale index {o}s && shale info {o}s"),
+    ("mkdir {o}s && cp one.tfrecord {o}s && shale index {o}s --quiet && python3 -c \"open('{o}s/one.tfrecord', 'ab').write(open('one.tfrecord', 'rb').read())\" && info {o}s", "! shale index {o}s && shale info {o}s"),
     ("shale index one.tfrecord records/one.tfrecord --index-dir {o}i --quiet && info {o}i", "info one.tfrecord records/one.tfrecord --index-dir {o}i"),
     ("repair set --from x.npy --from photos", "repair set --from photos"),
     ("repair set --from left --from photos", "repair set --from photos"),
