@@ -42,10 +42,9 @@ class Bench:
         ]
 
     def index(self, folder):
-        """Removed after each run: what it writes lies beside the files."""
         paths = sorted(folder.glob("*.tfrecord"))
         return [
-            Step("shale index", [self.arguments.shale, "index", *paths, "--quiet"], [folder], syncs=False),
+            Step("shale index", [self.arguments.shale, "index", folder, "--quiet"], [folder], folder / ".shale-index", syncs=False),
             Step("cat to /dev/null", inputs.shell('cat "$@" | wc -c >&2', *paths), [folder], syncs=False),
             Step("tfrecord2idx of tfrecord", self.words("index", folder), [folder], syncs=False),
         ]
