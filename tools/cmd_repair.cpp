@@ -128,6 +128,7 @@ int run_repair(const CommandLine& line, Console& console) {
   RepairRequest request{.dataset = line.words()[0],
                         .from = sources.front(),
                         .more_from = {sources.begin() + 1, sources.end()},
+                        .join = join_option(line),
                         .labels_file = line.text_or_none("labels"),
                         .choice = choice_of(line),
                         .split = parse_split(line.texts("split")),
@@ -136,6 +137,7 @@ int run_repair(const CommandLine& line, Console& console) {
                         .jobs = static_cast<unsigned>(line.jobs().value),
                         .memory_bytes = line.memory().value,
                         .io = io_option(line)};
+  refuse_idle_join(line, sources, "--from");
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   if (request.split_seed && request.split.is_empty()) {
     throw Error(Code::usage, "--seed has no effect without --split")

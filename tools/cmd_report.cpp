@@ -35,9 +35,7 @@ int run_report(const CommandLine& line, Console& console) {
     throw Error(Code::usage, "there is no output")
         .hint("name the page with -o report.html, or pass --json to print the facts");
   }
-  const ReportPlace place{.output = line.text_or_none("output"),
-                          .dataset = request.dataset,
-                          .overwrites = line.flag("overwrite")};
+  const ReportPlace place = report_place_of(line);
   const bool has_output = line.has("output");
   if (has_output) refuse_report_output(place);
   say_limits(line, console.events());

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "shale/arrays/array_columns.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/file_set.hpp"
+#include "shale/datasets/foreign_file.hpp"
 #include "shale/folders/folder_request.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/manifest/manifest_file.hpp"
@@ -14,8 +17,10 @@
 #include "shale/ops/make_shards_again.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/indexed_join.hpp"
 #include "shale/sources/split_folders.hpp"
 #include "shale/verify/verify.hpp"
+#include "shale/verify/verify_join.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -27,7 +32,7 @@ constexpr std::uint64_t kToldFindings = 1000;
 
 VerifyRequest verify_request_of(const CommandLine& line) {
   VerifyRequest request;
-  request.dataset = dataset_word(line);
+  if (!are_inputs_with_names(line.words())) request.dataset = dataset_word(line);
   if (int{line.flag("quick")} + int{line.flag("full")} + int{line.flag("deep")} > 1) {
     throw Error(Code::usage, "--quick, --full and --deep exclude one another")
         .hint("--full is the default");
@@ -39,12 +44,7 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   refuse_idle_labels(request);
   request.join = join_option(line);
-  const bool names_join = line.has("on") || line.has("partners");
-  if (names_join && request.against.size() < 2) {
-    throw Error(Code::usage, "{} is for a source that is joined from several inputs",
-                line.has("on") ? "--on" : "--partners")
-        .hint("pass them all, as in --against lq=lq.lmdb --against gt=gt.lmdb");
-  }
+  if (!request.dataset.empty()) refuse_idle_join(line, request.against, "--against");
   request.index_folder = line.text_or_none("index-dir");
   request.is_strict = line.flag("strict");
   request.generator = kGenerator;
@@ -276,10 +276,75 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
   return code;
 }
 
+// What is in the inputs of a join, each by itself as far as it can be verified: a folder or a table
+// is only read.
+bool can_be_verified(const std::string& path) {
+  return holds_dataset(path) || files_of_set(path) || file_of_path(path);
+}
+
+// Each input, then how they go together.
+int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& console) {
+  if (!request.against.empty()) {
+    throw Error(Code::usage,
+                "inputs that are joined are verified by themselves, and not with --against")
+        .hint("convert them, and verify the result: --against takes the same inputs");
+  }
+  inputs.memory_bytes = request.memory_bytes;
+  Json json = {{"ok", true}, {"shards", 0}, {"bytes", 0}, {"parts", Json::object()}};
+  int code = kDone;
+  std::uint64_t findings = 0, told = 0;
+  for (const std::string& word : inputs.inputs) {
+    VerifyRequest part = request;
+    part.dataset = path_in_word(word);
+    part.join = {};
+    if (!can_be_verified(part.dataset)) continue;
+    const Verified verified = verify_one(part, console);
+    json["parts"][word.substr(0, word.size() - part.dataset.size() - 1)] =
+        verify_facts(verified.report);
+    json["shards"] = json["shards"].get<std::uint64_t>() + verified.report.shards;
+    json["bytes"] = json["bytes"].get<std::uint64_t>() + verified.report.bytes;
+    findings += verified.report.findings;
+    code = worse_of(code, verified.code);
+  }
+  // Whoever says which samples are wanted knows that others are left out.
+  const bool tells = inputs.join.partners == Partners::unset;
+  std::vector<Finding> first;
+  const JoinVerdict join = verify_join(
+      inputs,
+      [&](const Finding& finding) {
+        if (!tells || ++told > kToldFindings) return;
+        first.push_back(finding);
+        if (!console.is_json()) console.finding(finding);
+      },
+      console.events());
+  if (tells && join.alone > 0) code = worse_of(code, kSomeSkipped);
+  if (tells) findings += join.alone;
+  json["ok"] = code == kDone;
+  json["samples"] = join.samples;
+  json["findings"] = findings;
+  json["without_partner"] = join.alone;
+  json["first_findings"] = Json::array();
+  for (const Finding& finding : first) json["first_findings"].push_back(finding_facts(finding));
+  json["notes"] = join.notes;
+  if (told > kToldFindings) console.more_findings(told - kToldFindings);
+  std::string text;
+  for (const std::string& note : join.notes) text += fmt::format("note: {}\n", note);
+  text += fmt::format(
+      "{}: {} joined{}\n", printable(text_of_inputs(inputs.inputs)),
+      format_counted(join.samples, "sample", "samples"),
+      join.alone == 0
+          ? ""
+          : fmt::format(", {} without a partner", format_counted(join.alone, "sample", "samples")));
+  console.report(json, console.is_quiet() ? "" : text);
+  return code;
+}
+
 }  // namespace
 
 int run_verify(const CommandLine& line, Console& console) {
   VerifyRequest request = verify_request_of(line);
+  if (const std::optional<InputRequest> inputs = joined_inputs(line))
+    return verify_inputs(request, *inputs, console);
   if (const std::vector<std::string> splits = splits_in(request.dataset); !splits.empty())
     return verify_splits(request, splits, console);
   // One split of several, where the source may be that of all.

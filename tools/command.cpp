@@ -26,14 +26,14 @@ constexpr Command kCommands[] = {
      .operands = kInputs,
      .run = run_convert},
     {.name = "verify",
-     .usage = "shale verify DATASET [--quick|--full|--deep] [--against SOURCE]",
+     .usage = "shale verify DATASET|NAME=INPUT... [--quick|--full|--deep] [--against SOURCE]",
      .summary = "verify that a dataset is intact, or say exactly what is damaged",
      .examples = "shale verify out\n"
                  "shale verify out --deep --against photos",
      .operands = kDataset,
      .run = run_verify},
     {.name = "info",
-     .usage = "shale info DATASET",
+     .usage = "shale info DATASET|NAME=INPUT...",
      .summary = "show what a dataset holds",
      .examples = "shale info out\n"
                  "shale info out --json",
@@ -54,7 +54,7 @@ constexpr Command kCommands[] = {
      .operands = kDataset,
      .run = run_cat},
     {.name = "report",
-     .usage = "shale report DATASET -o FILE.html [--sample N|all] [--verify]",
+     .usage = "shale report DATASET|NAME=INPUT... -o FILE.html [--sample N|all] [--verify]",
      .summary = "write a page that shows what is in a dataset",
      .examples = "shale report out -o report.html\n"
                  "shale report train.lmdb -o report.html --sample all --verify",

@@ -126,6 +126,12 @@ void read_label_columns(const CommandLine& line, const std::string& labels, std:
 
 /// --on and --partners. Errors: Code::usage for a word that one of them does not take.
 [[nodiscard]] JoinRequest join_option(const CommandLine& line);
+/// Refuses --on and --partners where `option` does not name several sources. Errors: Code::usage.
+void refuse_idle_join(const CommandLine& line, const std::vector<std::string>& sources,
+                      std::string_view option);
+/// The inputs with names that the words of the command are, to be joined. Empty: they are others.
+[[nodiscard]] std::optional<InputRequest> joined_inputs(const CommandLine& line,
+                                                        std::size_t others = 0);
 
 int run_convert(const CommandLine& line, Console& console);
 int run_verify(const CommandLine& line, Console& console);

@@ -246,14 +246,25 @@ std::string dataset_word(const CommandLine& line, std::size_t others) {
   return word_of_files(words);
 }
 
+std::optional<InputRequest> joined_inputs(const CommandLine& line, std::size_t others) {
+  std::vector<std::string> words = line.words();
+  words.resize(words.size() - std::min(words.size(), others));
+  if (!are_inputs_with_names(words)) return std::nullopt;
+  InputRequest inputs;
+  inputs.inputs = std::move(words);
+  inputs.generator = kGenerator;
+  inputs.container = {line.text_or_none("index-dir"), parsing_option(line)};
+  inputs.join = join_option(line);
+  return inputs;
+}
+
 DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
   DatasetRequest request;
   request.index_folder = line.text_or_none("index-dir");
   request.parsing = parsing_option(line);
   request.generator = kGenerator;
-  std::vector<std::string> words = line.words();
-  words.resize(words.size() - std::min(words.size(), others));
-  if (!are_inputs_with_names(words)) {
+  const std::optional<InputRequest> inputs = joined_inputs(line, others);
+  if (!inputs) {
     if (line.has("on") || line.has("partners")) {
       throw Error(Code::usage, "{} is for inputs with names, which are joined",
                   line.has("on") ? "--on" : "--partners")
@@ -262,13 +273,8 @@ DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
     request.path = dataset_word(line, others);
     return request;
   }
-  InputRequest inputs;
-  inputs.inputs = std::move(words);
-  inputs.generator = request.generator;
-  inputs.container = {request.index_folder, request.parsing};
-  inputs.join = join_option(line);
-  request.path = text_of_inputs(inputs.inputs);
-  request.open_instead = [inputs](const Events& events) {
+  request.path = text_of_inputs(inputs->inputs);
+  request.open_instead = [inputs = *inputs](const Events& events) {
     return open_joined_inputs(inputs, events);
   };
   return request;
@@ -290,6 +296,14 @@ Parsing parsing_option(const CommandLine& line) {
 JoinRequest join_option(const CommandLine& line) {
   return join_named(line.has("on") ? line.choice("on") : "",
                     line.has("partners") ? line.choice("partners") : "");
+}
+
+void refuse_idle_join(const CommandLine& line, const std::vector<std::string>& sources,
+                      std::string_view option) {
+  if (sources.size() > 1 || (!line.has("on") && !line.has("partners"))) return;
+  throw Error(Code::usage, "{} is for a source that is joined from several inputs",
+              line.has("on") ? "--on" : "--partners")
+      .hint(fmt::format("pass them all, as in {0} lq=lq.lmdb {0} gt=gt.lmdb", option));
 }
 
 Console::Mode CommandLine::progress_mode() const {

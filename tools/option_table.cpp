@@ -97,12 +97,17 @@ constexpr Option kOptions[] = {
     {"convert", "pairs", "on|off", "",
      "files with the same name as an image before the first dot become fields of its sample; "
      "default: where most images have them"},
-    {"convert verify info ls cat", "on", "row|key", "",
+    {"convert verify info ls cat report", "on", "row|key", "",
      "(inputs with names) join them by their order, or by the keys of their samples; default: by "
      "their order, and keys must agree"},
-    {"convert verify info ls cat", "partners", "all|any", "",
+    {"convert verify", "partners", "all|any", "",
      "(--on key, folders with names) take the samples that all inputs have, or those of the first, "
      "whatever others have; default: all, exit 4 if some are left out"},
+    {"info ls cat report", "partners", "all|any", "",
+     "(--on key, folders with names) take the samples that all inputs have, or those of the first, "
+     "whatever others have; default: all"},
+    {"repair", "on", "row|key", "", "the --on of the conversion, where inputs were joined"},
+    {"repair", "partners", "all|any", "", "the --partners of the conversion"},
     {"convert", "hidden", "skip|keep", "",
      "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
      "images"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shale/arrays/array_columns.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/folders/sought_files.hpp"
@@ -202,16 +203,23 @@ ResampleRequest resample_request_of(const CommandLine& line) {
   return request;
 }
 
+ReportPlace report_place_of(const CommandLine& line) {
+  ReportPlace place{
+      .output = line.text_or_none("output"), .inputs = {}, .overwrites = line.flag("overwrite")};
+  if (const std::optional<InputRequest> joined = joined_inputs(line)) {
+    for (const std::string& word : joined->inputs) place.inputs.push_back(path_in_word(word));
+  } else {
+    place.inputs = {dataset_word(line)};
+  }
+  return place;
+}
+
 ReportRequest report_request_of(const CommandLine& line) {
   const DatasetRequest dataset = dataset_request(line);
-  if (dataset.open_instead) {
-    throw Error(Code::unsupported, "a report of inputs that are joined is not supported yet")
-        .at(dataset.path)
-        .hint("'shale convert' joins these inputs, too: name an output, and read that");
-  }
   ReportRequest request{.dataset = dataset.path,
                         .index_folder = dataset.index_folder,
                         .parsing = dataset.parsing,
+                        .joined = joined_inputs(line),
                         .verifies = line.flag("verify"),
                         .generator = std::string(kGenerator),
                         .jobs = static_cast<unsigned>(line.jobs().value),

@@ -3,6 +3,7 @@
 #include "shale/ops/convert.hpp"
 #include "shale/ops/resample.hpp"
 #include "shale/report/gather_report.hpp"
+#include "shale/report/write_report.hpp"
 
 #include "tools/command.hpp"
 
@@ -16,5 +17,6 @@ namespace shale::tools {
 [[nodiscard]] ResampleRequest resample_request_of(const CommandLine& line);
 
 [[nodiscard]] ReportRequest report_request_of(const CommandLine& line);
+[[nodiscard]] ReportPlace report_place_of(const CommandLine& line);
 
 }  // namespace shale::tools

@@ -53,12 +53,6 @@ MadeReport make_report(const ReportRequest& request, const ReportPlace& place,
   return made;
 }
 
-ReportPlace place_of(const tools::CommandLine& line) {
-  return {.output = line.text_or_none("output"),
-          .dataset = line.words()[0],
-          .overwrites = line.flag("overwrite")};
-}
-
 void parse(tools::CommandLine& line, const nb::list& words) {
   const std::vector<std::string> given = raw_words(words);
   (void)line.parse({given.begin() + 1, given.end()});
@@ -69,7 +63,7 @@ nb::tuple run_report(const nb::list& words, nb::object progress) {
   tools::CommandLine line(tools::command_named("report"));
   parse(line, words);
   const ReportRequest request = tools::report_request_of(line);
-  const ReportPlace place = place_of(line);
+  const ReportPlace place = tools::report_place_of(line);
   Watch watch(std::move(progress));
   const Events events = watch.events();
   MadeReport made;
@@ -83,7 +77,7 @@ nb::tuple run_report(const nb::list& words, nb::object progress) {
 void save_report(const nb::list& words, const nb::bytes& page) {
   tools::CommandLine line(tools::command_named("report"));
   parse(line, words);
-  const ReportPlace place = place_of(line);
+  const ReportPlace place = tools::report_place_of(line);
   const std::string bytes = raw(page);
   const Unlocked unlocked;
   write_report(place, bytes);

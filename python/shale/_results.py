@@ -85,6 +85,8 @@ class VerifyResult:
     strays: Tuple[str, ...]  #: files beside the dataset that are not part of it: the first 1,000
     notes: Tuple[str, ...]  #: what could not be verified, a sentence each
     splits: Mapping[str, VerifyResult] = field(default_factory=dict)  #: of a dataset per split: each of them, by name; all else is their sum
+    parts: Mapping[str, VerifyResult] = field(default_factory=dict)  #: of inputs that are joined: those that were verified, by name
+    without_partner: int = 0  #: of inputs that are joined: samples that not all of them have; with ``partners`` they do not count as findings
 
     def __bool__(self) -> bool:
         return self.ok
@@ -319,7 +321,7 @@ def fields_of(facts: dict) -> Tuple[FieldInfo, ...]:
 
 
 def verify_result(facts: dict) -> VerifyResult:
-    splits = {name: verify_result(each) for name, each in facts.get("splits", {}).items()}
+    splits, parts = ({name: verify_result(each) for name, each in facts.get(kind, {}).items()} for kind in ("splits", "parts"))
     opinion, comparison = facts.get("second_opinion"), facts.get("comparison")
     return of_facts(
         VerifyResult,
@@ -332,6 +334,8 @@ def verify_result(facts: dict) -> VerifyResult:
         strays=tuple(map(unescaped, facts.get("strays", ()))),
         notes=tuple(facts.get("notes", ())) or tuple(note for each in splits.values() for note in each.notes),
         splits=splits,
+        parts=parts,
+        without_partner=facts.get("without_partner", 0),
     )
 
 

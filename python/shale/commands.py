@@ -230,7 +230,7 @@ def _converted(facts: Dict[str, Any], notes: Tuple[str, ...]) -> ConvertResult:
 
 
 def verify(
-    dataset: Path,
+    dataset: Any,
     *,
     quick: bool = False,
     full: bool = False,
@@ -250,7 +250,7 @@ def verify(
     """Verifies that a dataset is intact, or says exactly what is damaged: the command ``shale verify``.
 
     Args:
-        dataset: a dataset, or a file of another tool.
+        dataset: a dataset, a file of another tool, several (a list), or inputs that are joined (a mapping): each of them, then the join.
         quick: check the manifest, sizes and index shapes; do not read the payload.
         full: the default: also every block, every checksum and the structure of the container.
         deep: also recompute the digests, decode the images, and ask the container's own library.
@@ -273,7 +273,8 @@ def verify(
         shale.errors.StorageError: the storage failed.
     """
     given = locals()
-    return verify_result(run("verify", [path_bytes(dataset, "dataset")], given, progress)[0])
+    operands = [path_bytes(dataset, "dataset")] if not isinstance(dataset, (Mapping, list, tuple)) else words_of_place(place_of(dataset))
+    return verify_result(run("verify", operands, given, progress)[0])
 
 
 def info(
@@ -368,6 +369,8 @@ def repair(
     classes: Union[None, str, List[str], Tuple[str, ...]] = None,
     split: Split = None,
     seed: Optional[int] = None,
+    on: Optional[str] = None,
+    partners: Optional[str] = None,
     io: str = "auto",
     dry_run: bool = False,
     jobs: Optional[int] = None,
@@ -379,13 +382,14 @@ def repair(
     Args:
         dataset: the dataset, a directory.
         source: the option ``--from``: a copy of the dataset, or of some of its files; or what it was made from: only damaged
-            shards are encoded again; a mapping of names to folders, if it was made from several. What takes a file's place has the hash that the manifest gives. A dataset that was
+            shards are encoded again; a mapping of names to inputs, if it was made from several. What takes a file's place has the hash that the manifest gives. A dataset that was
             appended to has several sources: pass one after the other.
         labels: of a source that is a flat folder: the file of its labels.
         label_column, key_column: as in :func:`convert`.
         select: of a dataset of chosen samples: the file that it was converted with.
         exclude, keys, classes: the same.
         split, seed: of a dataset that is a part of a split, or of the directory with all of its parts: as it was converted with.
+        on, partners: how inputs with names were joined, as in :func:`convert`.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
         dry_run: report what is damaged, and change nothing.
         jobs: number of threads; see ``convert``.

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 from shale import _shale
 from shale._arguments import Path, path_bytes
+from shale._places import JoinedPath, place_of, words_of_place
 from shale._words import Progress, Translation, call, callback, words_of
 
 
@@ -20,7 +21,7 @@ class Report:
         notes: what was said while it was made, a sentence each.
     """
 
-    def __init__(self, dataset: bytes, facts: Dict[str, Any], page: str, notes: Tuple[str, ...]) -> None:
+    def __init__(self, dataset: List[bytes], facts: Dict[str, Any], page: str, notes: Tuple[str, ...]) -> None:
         self.facts = facts
         self.page = page
         self.notes = notes
@@ -43,7 +44,7 @@ class Report:
             shale.errors.UsageError: it would lie in a dataset.
             shale.errors.StorageError: the storage failed, or is full.
         """
-        words = words_of("report", [self._dataset], {"out": path_bytes(out, "out"), "overwrite": overwrite})
+        words = words_of("report", self._dataset, {"out": path_bytes(out, "out"), "overwrite": overwrite})
         call(_shale.save_report, words, self.page.encode("utf-8"))
 
     def _repr_html_(self) -> str:
@@ -57,7 +58,7 @@ class Report:
 
 
 def report(
-    dataset: Path,
+    dataset: Any,
     out: Optional[Path] = None,
     *,
     sample: Union[None, int, str] = 10000,
@@ -66,6 +67,8 @@ def report(
     index_dir: Optional[Path] = None,
     parse: Optional[str] = None,
     database: Union[None, str, List[str], Tuple[str, ...]] = None,
+    on: Optional[str] = None,
+    partners: Optional[str] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
     progress: Progress = None,
@@ -73,7 +76,7 @@ def report(
     """Makes a page that shows what is in a dataset: the command ``shale report``. Nothing of the dataset changes.
 
     Args:
-        dataset: a dataset, or a file of another tool.
+        dataset: a dataset, a file of another tool, several (a list), or inputs that are joined (a mapping).
         out: where the page is written; None: nowhere. It must not lie in the dataset.
         sample: how many samples are read for what neither manifest nor index says, or ``"all"``; None: 10,000.
         verify: also verify the dataset, as :func:`verify` does.
@@ -81,6 +84,7 @@ def report(
         index_dir: for a file of another tool, the directory of its index.
         parse: how values of LMDB files become fields; see ``convert``.
         database: named databases of LMDB files; see ``convert``.
+        on, partners: how inputs are joined; see ``convert``.
         jobs, memory: same as for ``convert``.
         progress: called as ``progress(done, total)`` in samples; see ``convert``.
 
@@ -95,7 +99,10 @@ def report(
         shale.errors.StorageError: the storage failed, or is full.
     """
     given = locals()
-    path = path_bytes(dataset, "dataset")
-    words = words_of("report", [path], given)
+    place = place_of(dataset, on, partners)
+    if isinstance(place, JoinedPath):
+        given.update(on=place.on, partners=place.partners)
+    operands = words_of_place(place)
+    words = words_of("report", operands, given)
     facts, notes, page = call(_shale.report, words, callback(progress))
-    return Report(path, json.loads(facts), page.decode("utf-8"), tuple(map(Translation(words), notes)))
+    return Report(operands, json.loads(facts), page.decode("utf-8"), tuple(map(Translation(words), notes)))

@@ -47,9 +47,20 @@ FOLLOWED = [
         "verify {o} --against x={o}a.lmdb --against y={o}b.lmdb --on key",
     ),
     ("resample y.npy {o}y.npy --rows 7 --quiet && convert image=photos y={o}y.npy {o} --to record --on key", "convert image=photos y={o}y.npy {o} --to record --on row"),
+    (JOINED + " && report x={o}a.lmdb y={o}b.lmdb --on key --verify --json", "verify --on key x={o}a.lmdb y={o}b.lmdb"),
+    (
+        JOINED + " && verify x={o}a.lmdb y={o}b.lmdb --on key --against x={o}a.lmdb --against y={o}b.lmdb",
+        "convert x={o}a.lmdb y={o}b.lmdb {o} --to record --on key && verify {o} --on key --against x={o}a.lmdb --against y={o}b.lmdb",
+    ),
+    (
+        JOINED + " && convert x={o}a.lmdb y={o}b.lmdb {o} --to record --on key --quiet && repair {o} --from x={o}a.lmdb --on key",
+        "repair {o} --from x={o}a.lmdb --from y={o}b.lmdb --on key",
+    ),
+    (
+        JOINED + " && convert x={o}a.lmdb y={o}a.lmdb {o} --to record --quiet && repair {o} --from photos --from more",
+        "repair {o} --from x={o}a.lmdb --from y={o}a.lmdb",
+    ),
     (JOINED + " && convert more {o}d.lmdb --quiet && convert x={o}a.lmdb y={o}d.lmdb {o} --to record --on key", "ls {o}d.lmdb"),
-    ("resample y.npy {o}y.npy --rows 7 --quiet && info image=photos y={o}y.npy", "convert image=photos y={o}y.npy {o} --to record"),
-    (JOINED + " && report x={o}a.lmdb y={o}a.lmdb -o {o}.html", "convert x={o}a.lmdb y={o}a.lmdb {o} --to record"),
     # ---- the command line
     ("convert photos {o}", "convert photos {o} --to record"),
     ("convert photos {o}.ldb", "convert photos {o}.lmdb"),

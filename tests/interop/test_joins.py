@@ -13,6 +13,7 @@ import shale
 import shale.torch
 from conftest import jpeg, run_shale
 from dataset_reading import manifest_of
+from test_json_schema import printed
 
 ROWS = 12
 IMAGES = np.arange(ROWS * 8 * 8 * 3, dtype="u4").astype("u1").reshape(ROWS, 8, 8, 3)
@@ -281,6 +282,83 @@ def test_an_input_that_is_written_to_is_noticed(tmp_path):
     with pytest.raises(shale.MismatchError, match="y.npy"):
         _ = joined[0]
     assert shale.Dataset(inputs)[0]["y"][0, 0, 0] == IMAGES[-1][0, 0, 0]
+
+
+# --- verify, report, repair
+
+
+def test_verify_of_a_join_verifies_each_input_and_names_the_samples_without_a_partner(pair, tmp_path):
+    lq, gt = (word.split("=")[1] for word in pair)
+    named = [f"{lq}: sample 'b': has no partner", f"{gt}: sample 'x': has no partner", f"{gt}: sample 'y': has no partner"]
+    run_shale("index", lq, "--crc")
+    done = run_shale("verify", *pair, "--on", "key", code=4)
+    assert done.stderr.decode().splitlines() == named
+    assert f"{lq}: 4 samples in 1 shard: every byte is as it was written" in done.stdout.decode()
+    assert done.stdout.decode().endswith(f"{' '.join(pair)}: 3 samples joined, 3 samples without a partner\n")
+    for partners, count, alone in (("all", 3, 3), ("any", 4, 2)):
+        done = run_shale("verify", *pair, "--on", "key", "--partners", partners)
+        assert f"{count} samples joined, {alone} samples without a partner" in done.stdout.decode() and not done.stderr
+    result = shale.verify(inputs_of(pair), on="key")
+    assert (result.ok, result.samples, result.findings, result.without_partner) == (False, 3, 3, 3)
+    assert [(one.key, one.sample) for one in result.first_findings] == [("b", 1), ("x", 3), ("y", 4)]
+    assert result.parts["lq"].ok and result.parts["gt"].samples == 5
+    assert shale.verify(inputs_of(pair), on="key", partners="any").ok
+    assert printed("verify_join", "verify", *pair, "--on", "key", code=4)["without_partner"] == 3
+    assert b"5 samples, and" in run_shale("verify", *pair, code=1).stderr
+    assert b"and not with --against" in run_shale("verify", *pair, "--against", lq, code=2).stderr
+
+
+def test_verify_of_a_join_finds_damage_in_an_input(photos, tmp_path):
+    count = len([path for path in photos.rglob("*") if path.is_file()])
+    np.save(tmp_path / "x.npy", np.zeros((count, 2000), "f4"))
+    run_shale("index", tmp_path / "x.npy", "--crc")
+    words = [f"image={photos}", f"x={tmp_path / 'x.npy'}"]
+    assert f"{count} samples joined" in run_shale("verify", *words).stdout.decode()
+    content = bytearray((tmp_path / "x.npy").read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "x.npy").write_bytes(content)
+    assert b"x.npy" in run_shale("verify", *words, code=3).stderr
+    masks = shutil.copytree(photos, tmp_path / "masks")
+    next(path for path in sorted(masks.rglob("*")) if path.is_file()).unlink()
+    done = run_shale("verify", f"image={photos}", f"mask={masks}", code=4)
+    assert f"{count - 1} samples joined, 1 sample without a partner" in done.stdout.decode() and b"sample '" in done.stderr
+
+
+def test_a_report_of_a_join(pair, tmp_path):
+    made = shale.report(inputs_of(pair), tmp_path / "page.html", on="key")
+    assert made.facts["samples"] == 3 and made.facts["what"] == "inputs that are joined"
+    assert [field["name"] for field in made.facts["fields"]] == ["lq", "gt"]
+    code = next(one["code"] for one in made.facts["snippets"] if one["title"] == "shale, in Python")
+    exec(code, found := {})
+    assert found["ds"][0]["gt"] == b"\xff gt a"
+    assert made.facts["integrity"]["command"] == f"shale verify --on key {' '.join(pair)}"
+    made.save(tmp_path / "other.html")
+    assert (tmp_path / "other.html").read_text() == (tmp_path / "page.html").read_text()
+    with pytest.raises(shale.UsageError, match="is inside the input"):
+        shale.report(inputs_of(pair), tmp_path / "gt.lmdb/page.html", on="key")
+    assert b"verify them before: shale verify --on key" in run_shale("report", *pair, "--on", "key", "--verify", "-o", tmp_path / "v.html", code=1).stderr
+
+
+def test_a_dataset_of_a_join_is_repaired_from_its_inputs(pair, tmp_path):
+    np.save(tmp_path / "x.npy", IMAGES)
+    write_h5(tmp_path / "y.h5", y=(LABELS, {}))
+    rows = [f"x={tmp_path / 'x.npy'}", f"y={tmp_path / 'y.h5'}"]
+    for words, join in ((rows, {}), (pair, {"on": "key"}), (pair, {"on": "key", "partners": "any"})):
+        out = tmp_path / f"out-{len(list(tmp_path.iterdir()))}"
+        options = [word for name, value in join.items() for word in (f"--{name}", value)]
+        run_shale("convert", *words, out, "--to", "record", "--shard-samples", "2", *options, code=(0, 4))
+        shard = sorted(out.glob("*.tfrecord"))[1]
+        content = shard.read_bytes()
+        shard.unlink()
+        run_shale("repair", out, *(word for one in words for word in ("--from", one)), *options)
+        assert shard.read_bytes() == content
+        shard.unlink()
+        assert shale.repair(out, inputs_of(words), **join).files[0].name == shard.name
+        assert shard.read_bytes() == content
+        if options:
+            shard.unlink()
+            run_shale("repair", out, *(word for one in words for word in ("--from", one)), "--on", "row", code=1)
+    assert b"--on is for a source that is joined" in run_shale("repair", tmp_path / "out", "--from", "x=y", "--on", "key", code=2).stderr
 
 
 # --- tables

@@ -103,6 +103,8 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
       !names.empty() && made_from(manifest.source.kind).is_files &&
       find_named_folders(made.inputs).empty())
     throw not_the_folders(request.dataset, names, "--from");
+  if (request.join.on != JoinOn::unset) made.join.on = request.join.on;
+  if (request.join.partners != Partners::unset) made.join.partners = request.join.partners;
   made.stdin_copy = request.stdin_copy;
   made.output = request.dataset;
   made.order.part = manifest.part;

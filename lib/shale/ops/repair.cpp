@@ -26,6 +26,7 @@
 #include "shale/shards/place.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/side_folder.hpp"
+#include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/targets/duplicates.hpp"
 #include "shale/verify/verify_files.hpp"
@@ -96,16 +97,15 @@ class Repair {
     }
     std::vector<std::string> sources = {request_.from};
     sources.insert(sources.end(), request_.more_from.begin(), request_.more_from.end());
-    if (!find_named_folders(sources).empty() || are_named_files(sources)) return;
+    if (!find_named_folders(sources).empty() || !find_joined_groups(sources).empty() ||
+        are_named_files(sources))
+      return;
     if (!request_.more_from.empty()) {
       throw Error(Code::usage,
-                  "--from is given {} times, but neither with arrays nor with folders that are "
-                  "joined",
+                  "--from is given {} times, but not with inputs that are joined, each with a name",
                   sources.size())
           .at(request_.from)
-          .hint(
-              "repeat it for those only: --from x=x.npy --from y=y.npy, or --from image=photos "
-              "--from mask=masks");
+          .hint("name them all, as they were converted: --from x=x.npy --from y=y.h5");
     }
     if (archive_of_path(request_.from)) return;
     if (stream_of_path(request_.from)) return;

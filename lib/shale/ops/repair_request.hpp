@@ -10,6 +10,7 @@
 #include "shale/io/output_file.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/labels/split_request.hpp"
+#include "shale/sources/input_request.hpp"
 
 namespace shale {
 
@@ -17,8 +18,9 @@ namespace shale {
 struct RepairRequest {
   std::string dataset;
   std::string from;  ///< a copy of the dataset, or of some of its files; or its source
-  /// Where the source is folders that are joined ("image=photos"): those behind the first.
+  /// Where the source is inputs that are joined ("image=photos"): those behind the first.
   std::vector<std::string> more_from = {};
+  JoinRequest join = {};     ///< how they were joined
   std::string labels_file;   ///< of a source that is a flat folder
   SampleChoice choice = {};  ///< of a source that not all samples were taken of
   SplitRequest split = {};   ///< of a source that was divided: the dataset is one of its parts

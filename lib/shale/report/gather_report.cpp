@@ -20,6 +20,7 @@
 #include "shale/numbers/time_text.hpp"
 #include "shale/report/index_walk.hpp"
 #include "shale/report/snippets.hpp"
+#include "shale/sources/indexed_join.hpp"
 #include "shale/verify/verify.hpp"
 
 namespace shale {
@@ -40,6 +41,12 @@ struct Verified {
 
 Verified verify_set(const ReportRequest& request, const Events& events) {
   if (!request.verifies) return {};
+  if (request.joined) {
+    throw Error(Code::unsupported, "--verify of a report is not for inputs that are joined")
+        .at(request.dataset)
+        .hint(
+            fmt::format("verify them before: shale verify {}", command_words_of(*request.joined)));
+  }
   const VerifyReport report = verify(
       {.dataset = request.dataset,
        .depth = VerifyDepth::full,
@@ -301,6 +308,7 @@ Json origin_facts(const ReportedSet& set) {
 // "a complete record dataset by shale 0.5.0", "a file of another tool".
 std::string what_it_is(const ReportedSet& set, bool is_damaged) {
   const Manifest& manifest = set.manifest();
+  if (set.request().joined) return "inputs that are joined";
   if (!manifest.layout.is_of_one_file())
     return fmt::format("a {} {} dataset by {}", is_damaged ? "damaged" : "complete",
                        manifest.format, printable(manifest.generator));
@@ -437,7 +445,9 @@ ReportFacts gather_report(const ReportRequest& request, const Events& events) {
   facts.met = without_files_of(set.met(), verified.findings);
   facts.verified = std::move(verified.findings);
   verified.json["met"] = json_of(facts.met);
-  verified.json["command"] = fmt::format("shale verify {}", shell_word(request.dataset));
+  verified.json["command"] =
+      fmt::format("shale verify {}",
+                  request.joined ? command_words_of(*request.joined) : shell_word(request.dataset));
   json["integrity"] = std::move(verified.json);
   json["origin"] = std::move(origin);
   json["snippets"] = std::move(snippets);

@@ -12,6 +12,7 @@
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/sources/indexed_join.hpp"
 
 namespace shale {
 namespace {
@@ -35,10 +36,16 @@ std::optional<std::size_t> find_label(const Manifest& manifest) {
 }
 
 LoaderRequest loader_request(const ReportRequest& request) {
-  return {.path = request.dataset,
-          .index_folder = request.index_folder,
-          .parsing = request.parsing,
-          .generator = request.generator};
+  LoaderRequest loader{.path = request.dataset,
+                       .index_folder = request.index_folder,
+                       .parsing = request.parsing,
+                       .generator = request.generator};
+  if (request.joined) {
+    loader.open_instead = [inputs = *request.joined](const Events& events) {
+      return open_joined_inputs(inputs, events);
+    };
+  }
+  return loader;
 }
 
 bool has_key(const Finding& finding) { return finding.sample && !finding.sample->key.empty(); }

@@ -16,6 +16,7 @@
 #include "shale/data/shard_index.hpp"
 #include "shale/flow/shared_budget.hpp"
 #include "shale/loading/loader.hpp"
+#include "shale/sources/input_request.hpp"
 
 namespace shale {
 
@@ -26,7 +27,8 @@ struct ReportRequest {
   Parsing parsing = {};           ///< of a file of another tool
   /// Samples that are read for what neither index nor manifest says; 0: all of them.
   std::uint64_t sample = kUsualSample;
-  bool verifies = false;  ///< as `shale verify` does, before anything else
+  std::optional<InputRequest> joined = {};  ///< these inputs: `dataset` is only for messages then
+  bool verifies = false;                    ///< as `shale verify` does, before anything else
   std::string generator = {};
   unsigned jobs = 1;
   std::uint64_t memory_bytes = 256 << 20;

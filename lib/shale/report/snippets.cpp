@@ -14,6 +14,7 @@
 #include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/report/page_template.hpp"
+#include "shale/sources/indexed_join.hpp"
 
 namespace shale {
 namespace {
@@ -22,11 +23,29 @@ namespace {
 constexpr std::size_t kNamedFields = 6;
 
 // What the snippets speak of: facts for the templates of code.
+// "{'x': 'a.h5', 'y': 'b.h5'}, on='key'".
+std::string python_join(const InputRequest& inputs) {
+  std::string text;
+  for (const std::string& word : inputs.inputs) {
+    const std::size_t equals = word.find('=');
+    text += fmt::format("{}{}: {}", text.empty() ? "{" : ", ", python_path(word.substr(0, equals)),
+                        python_path(word.substr(equals + 1)));
+  }
+  text += "}";
+  if (inputs.join.on != JoinOn::unset)
+    text += inputs.join.on == JoinOn::key ? ", on='key'" : ", on='row'";
+  if (inputs.join.partners != Partners::unset)
+    text += inputs.join.partners == Partners::any ? ", partners='any'" : ", partners='all'";
+  return text;
+}
+
 class SnippetMaker {
  public:
   SnippetMaker(ReportedSet& set, const std::vector<FieldUse>& uses)
       : set_(set), uses_(uses), value_(shown_field(uses).value_or(0)) {
-    if (set.loader().shard_count() > 0) shard_ = set.loader().shard_facts(0);
+    // What is joined lies in files of several kinds.
+    if (set.loader().shard_count() > 0 && !set.request().joined)
+      shard_ = set.loader().shard_facts(0);
     choose_value_that_is_there();
     put_set();
     if (shard_) put_shard();
@@ -79,7 +98,8 @@ class SnippetMaker {
 
   void put_set() {
     const ReportRequest& request = set_.request();
-    std::string words = shell_word(request.dataset);
+    std::string words =
+        request.joined ? command_words_of(*request.joined) : shell_word(request.dataset);
     if (!request.index_folder.empty()) {
       words += " --index-dir " + shell_word(request.index_folder);
       facts_["index_dir"] = python_path(request.index_folder);
@@ -87,10 +107,11 @@ class SnippetMaker {
     if (const std::optional<Dialect> dialect = request.parsing.dialect)
       facts_["parse"] =
           dialect == Dialect::keys ? request.parsing.keys : std::string(name_of(*dialect));
-    facts_.update({{"dataset", python_path(request.dataset)},
-                   {"words", words},
-                   {"has_samples", set_.samples() > 0},
-                   {"fields", Json::array()}});
+    facts_.update(
+        {{"dataset", request.joined ? python_join(*request.joined) : python_path(request.dataset)},
+         {"words", words},
+         {"has_samples", set_.samples() > 0},
+         {"fields", Json::array()}});
     if (set_.schema().fields.empty()) return;
     facts_["field"] = value_field().name;
     facts_["field_word"] = shell_word(value_field().name);

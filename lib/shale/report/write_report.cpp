@@ -205,7 +205,7 @@ void refuse_report_output(const ReportPlace& place) {
     throw Error(Code::usage, "'{}' is not the name of a file", printable(output))
         .hint("name the page that is to be written, such as report.html");
   }
-  refuse_nested({output}, {place.dataset});
+  refuse_nested({output}, place.inputs);
   if (std::optional<Error> error = never_replaced(output)) throw *error;
   if (!stands(output)) return;
   if (!place.overwrites) {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shale {
 
@@ -34,8 +35,8 @@ enum class PageState {
 /// Where a page is to stand.
 struct ReportPlace {
   std::string output;
-  std::string dataset;      ///< that the page is about
-  bool overwrites = false;  ///< an earlier report may be replaced
+  std::vector<std::string> inputs;  ///< that the page is about
+  bool overwrites = false;          ///< an earlier report may be replaced
 };
 
 /// Refuses an output before any work is done for it. Errors: Code::usage for one that is the

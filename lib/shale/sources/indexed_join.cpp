@@ -38,17 +38,6 @@ constexpr std::size_t kMostShards = 65'536;
 constexpr std::uint64_t kBufferBytes = 256 * 1024;
 constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20;
 
-// "shale convert x=a.h5 y=b.h5 --on key", without an output.
-std::string convert_command_of(const InputRequest& request) {
-  std::string command = "shale convert";
-  if (request.join.on != JoinOn::unset)
-    command += request.join.on == JoinOn::key ? " --on key" : " --on row";
-  if (request.join.partners != Partners::unset)
-    command += request.join.partners == Partners::any ? " --partners any" : " --partners all";
-  for (const std::string& word : request.inputs) command += " " + shell_word(word);
-  return command;
-}
-
 // What opens an open file once more, also after it has lost its name.
 std::string opened_again(int descriptor) {
   std::string link = fmt::format("/proc/self/fd/{}", descriptor);
@@ -64,12 +53,12 @@ std::string opened_again(int descriptor) {
 // arrays. Each located field has a file of its own behind it.
 class JoinIndexer {
  public:
-  JoinIndexer(Source& source, std::string scratch_folder, std::string convert_command,
+  JoinIndexer(Source& source, std::string scratch_folder, std::string command_words,
               const Events& events)
       : source_(source),
         schema_(source.info().schema),
         scratch_(std::move(scratch_folder)),
-        convert_command_(std::move(convert_command)),
+        command_words_(std::move(command_words)),
         events_(events),
         keys_file_(std::make_shared<const NamelessFile>(scratch_)),
         keys_(open(*keys_file_)) {
@@ -223,8 +212,8 @@ class JoinIndexer {
   }
 
   [[nodiscard]] Error convert_instead(Error error) const {
-    return error.hint(
-        fmt::format("convert the join, and read the result: {} OUT --to record", convert_command_));
+    return error.hint(fmt::format(
+        "convert the join, and read the result: shale convert {} OUT --to record", command_words_));
   }
 
   // Copies must not fill the disk of whoever only wants to see what is there.
@@ -320,7 +309,7 @@ class JoinIndexer {
   Source& source_;
   const Schema schema_;
   const std::string scratch_;
-  const std::string convert_command_;
+  const std::string command_words_;
   const Events& events_;
   std::vector<std::shared_ptr<const void>> kept_;
   std::shared_ptr<const NamelessFile> keys_file_;
@@ -351,6 +340,17 @@ std::string text_of_inputs(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+std::string command_words_of(const InputRequest& request) {
+  std::string words;
+  if (request.join.on != JoinOn::unset)
+    words += request.join.on == JoinOn::key ? "--on key " : "--on row ";
+  if (request.join.partners != Partners::unset)
+    words += request.join.partners == Partners::any ? "--partners any " : "--partners all ";
+  for (const std::string& word : request.inputs) words += shell_word(word) + " ";
+  words.pop_back();
+  return words;
+}
+
 OpenedDataset open_joined_inputs(const InputRequest& request, const Events& events) {
   const std::string scratch = temporary_folder();
   std::string place = text_of_inputs(request.inputs);
@@ -363,7 +363,7 @@ OpenedDataset open_joined_inputs(const InputRequest& request, const Events& even
     parts.push_back({.name = {}, .path = place, .source = std::move(source), .named = names});
     source = make_joined_source(std::move(parts), {}, events);
   }
-  return JoinIndexer(*source, scratch, convert_command_of(request), events)
+  return JoinIndexer(*source, scratch, command_words_of(request), events)
       .index(std::move(place), request.generator);
 }
 

@@ -15,6 +15,9 @@ namespace shale {
 /// How messages name them: "x=a.h5 y=b.h5".
 [[nodiscard]] std::string text_of_inputs(const std::vector<std::string>& words);
 
+/// How a command is told them: "--on key x=a.h5 y=b.h5", as words of a shell.
+[[nodiscard]] std::string command_words_of(const InputRequest& request);
+
 /// Inputs with names as one dataset that is read at random, without converting them: their samples
 /// are joined as a conversion joins them, once, for an index in files without names, which says
 /// where each value lies. A shard ends where a field goes on in another file. Values that do not

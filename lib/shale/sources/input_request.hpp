@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,10 @@ enum class Partners : std::uint8_t {
 struct JoinRequest {
   JoinOn on = JoinOn::unset;
   Partners partners = Partners::unset;
+  /// Told each sample that is left out of a join by key, after the join: the input's path, the key,
+  /// the row. Null: they are counted.
+  std::function<void(const std::string& input, const std::string& key, std::uint64_t row)>
+      tell_alone = {};
 };
 
 /// What --on and --partners say; empty: nothing.

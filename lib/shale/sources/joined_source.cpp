@@ -19,9 +19,9 @@
 #include "shale/io/batch_reader.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
+#include "shale/labels/key_join.hpp"
 #include "shale/sources/chosen_fields.hpp"
 #include "shale/sources/dataset_source.hpp"
-#include "shale/sources/key_join.hpp"
 
 namespace shale {
 namespace {
@@ -190,6 +190,7 @@ class JoinedSource final : public OrderableSource {
       pair_by_row();
     }
     describe();
+    tell_alone();
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
@@ -296,15 +297,31 @@ class JoinedSource final : public OrderableSource {
       }
       sources.push_back({&part.source(), part.part().path});
     }
-    KeyJoin join =
-        join_by_key(sources, takes_any(), rules_.scratch_folder, rules_.memory_bytes, events_);
+    const KeyRules rules{.takes_any = takes_any(),
+                         .names_alone = rules_.join.tell_alone != nullptr};
+    KeyJoin join = join_by_key(sources, rules, rules_.scratch_folder, rules_.memory_bytes, events_);
     was_read_.assign(parts_.size(), true);
     rows_ = std::move(join.rows);
     alone_ = std::move(join.alone);
+    alone_rows_ = std::move(join.alone_rows);
     if (rows_[0]->count() > 0) return;
     throw Error(Code::mismatch, "none of its keys is one of {}", printable(parts_[1].part().path))
         .at(parts_[0].part().path)
         .hint("'shale ls' lists the keys of both; --on row joins them row by row");
+  }
+
+  // Reads them again, each source in its own order: what was kept of their keys is hashes.
+  void tell_alone() {
+    for (std::size_t p = 0; p < alone_rows_.size(); ++p) {
+      if (alone_rows_[p]->count() == 0) continue;
+      const SampleOrder order{.chosen = alone_rows_[p]};
+      parts_[p].begin(&order);
+      for (std::uint64_t i = 0; const std::optional<PendingSample> sample = parts_[p].next(); ++i) {
+        events_.stop_if_asked();
+        rules_.join.tell_alone(parts_[p].part().path, sample->key, alone_rows_[p]->at(i));
+      }
+    }
+    alone_rows_.clear();
   }
 
   // Keys that were read, or another order: they begin again.
@@ -495,9 +512,10 @@ class JoinedSource final : public OrderableSource {
   const Events& events_;
   std::vector<PartReader> parts_;
   std::vector<JoinedField> fields_;
-  std::vector<std::vector<std::size_t>> taken_;    // of each part, those that are among them
-  std::vector<std::shared_ptr<ChosenRows>> rows_;  // by key: of each input
-  std::vector<std::uint64_t> alone_;               // by key: of each input, what is not taken
+  std::vector<std::vector<std::size_t>> taken_;          // of each part, those that are among them
+  std::vector<std::shared_ptr<ChosenRows>> rows_;        // by key: of each input
+  std::vector<std::uint64_t> alone_;                     // by key: of each input, what is not taken
+  std::vector<std::shared_ptr<ChosenRows>> alone_rows_;  // the same, while they are told
   std::vector<std::optional<PendingSample>> held_;
   SampleOrder order_;
   bool has_begun_ = false;

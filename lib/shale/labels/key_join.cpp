@@ -1,4 +1,4 @@
-#include "shale/sources/key_join.hpp"
+#include "shale/labels/key_join.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -29,6 +29,26 @@ struct TakenRow {
   static auto columns(auto& taken) { return std::tie(taken.first, taken.source, taken.row); }
 };
 
+// Of each source, the rows that are in the table, in its order.
+std::vector<std::shared_ptr<ChosenRows>> rows_of_sources(SortedTable<TakenRow>& table,
+                                                         std::size_t sources,
+                                                         const std::string& scratch_folder,
+                                                         std::uint64_t memory_bytes,
+                                                         const Events& events) {
+  table.finish();
+  std::vector<ScratchFile> rows;
+  for (std::size_t i = 0; i < sources; ++i) rows.emplace_back(scratch_folder);
+  while (const std::optional<TakenRow> next = table.next()) {
+    events.stop_if_asked();
+    rows[next->source].append(bytes_of(next->row));
+  }
+  std::vector<std::shared_ptr<ChosenRows>> chosen;
+  chosen.reserve(sources);
+  for (ScratchFile& file : rows)
+    chosen.push_back(std::make_shared<ChosenRows>(std::move(file), scratch_folder, memory_bytes));
+  return chosen;
+}
+
 // One that is damaged has no key to find its partners by.
 void add_keys(Source& source, std::uint32_t number, SortedTable<KeyOfSource>& keys,
               const Events& events) {
@@ -40,11 +60,14 @@ void add_keys(Source& source, std::uint32_t number, SortedTable<KeyOfSource>& ke
 
 }  // namespace
 
-KeyJoin join_by_key(const std::vector<KeyedSource>& sources, bool takes_any,
+KeyJoin join_by_key(const std::vector<KeyedSource>& sources, const KeyRules& rules,
                     const std::string& scratch_folder, std::uint64_t memory_bytes,
                     const Events& events) {
-  SortedTable<KeyOfSource> keys(scratch_folder, memory_bytes / 2);
-  SortedTable<TakenRow> taken(scratch_folder, memory_bytes / 2);
+  const std::uint64_t share = memory_bytes / (rules.names_alone ? 3 : 2);
+  SortedTable<KeyOfSource> keys(scratch_folder, share);
+  SortedTable<TakenRow> taken(scratch_folder, share);
+  std::optional<SortedTable<TakenRow>> alone;
+  if (rules.names_alone) alone.emplace(scratch_folder, share);
   for (std::size_t number = 0; number < sources.size(); ++number)
     add_keys(*sources[number].source, static_cast<std::uint32_t>(number), keys, events);
   keys.finish();
@@ -57,10 +80,11 @@ KeyJoin join_by_key(const std::vector<KeyedSource>& sources, bool takes_any,
                   same[i - 1].row, same[i].row)
           .at(sources[same[i].source].path);
     }
-    const bool is_taken =
-        !same.empty() && same.front().source == 0 && (takes_any || same.size() == sources.size());
+    const bool is_taken = !same.empty() && same.front().source == 0 &&
+                          (rules.takes_any || same.size() == sources.size());
     for (const KeyOfSource& one : same) {
       if (is_taken) taken.add({same.front().row, one.source, one.row});
+      if (!is_taken && alone) alone->add({one.row, one.source, one.row});
     }
     same.clear();
   };
@@ -70,19 +94,12 @@ KeyJoin join_by_key(const std::vector<KeyedSource>& sources, bool takes_any,
     same.push_back(*next);
   }
   take();
-  taken.finish();
-  std::vector<ScratchFile> rows;
-  for (std::size_t i = 0; i < sources.size(); ++i) rows.emplace_back(scratch_folder);
-  while (const std::optional<TakenRow> next = taken.next()) {
-    events.stop_if_asked();
-    rows[next->source].append(bytes_of(next->row));
-  }
   KeyJoin join;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    join.rows.push_back(
-        std::make_shared<ChosenRows>(std::move(rows[i]), scratch_folder, memory_bytes));
-    join.alone.push_back(sources[i].source->info().manifest.samples - join.rows.back()->count());
-  }
+  join.rows = rows_of_sources(taken, sources.size(), scratch_folder, memory_bytes, events);
+  if (alone)
+    join.alone_rows = rows_of_sources(*alone, sources.size(), scratch_folder, memory_bytes, events);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    join.alone.push_back(sources[i].source->info().manifest.samples - join.rows[i]->count());
   return join;
 }
 
