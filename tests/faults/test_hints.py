@@ -60,6 +60,10 @@ FOLLOWED = [
         JOINED + " && convert x={o}a.lmdb y={o}a.lmdb {o} --to record --quiet && repair {o} --from photos --from more",
         "repair {o} --from x={o}a.lmdb --from y={o}a.lmdb",
     ),
+    (
+        JOINED + " && resample y.npy {o}y.npy --rows 7 --quiet && convert x={o}y.npy y={o}a.lmdb {o} --to record --axis images=-1",
+        "convert x={o}y.npy y={o}a.lmdb {o} --to record --axis x=-1",
+    ),
     (JOINED + " && convert more {o}d.lmdb --quiet && convert x={o}a.lmdb y={o}d.lmdb {o} --to record --on key", "ls {o}d.lmdb"),
     # ---- the command line
     ("convert photos {o}", "convert photos {o} --to record"),

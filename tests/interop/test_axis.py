@@ -88,6 +88,42 @@ def test_one_row_after_another_in_other_orders(tmp_path):
     assert np.array_equal(np.load(tmp_path / "lone.npy"), moved(2))
 
 
+def test_axes_of_inputs_that_are_joined(tmp_path):
+    """An array by the name of the input, a dataset of a file by both; each result is that of moveaxis."""
+    rows = np.arange(ARRAY.shape[-1])
+    np.save(tmp_path / "x.npy", ARRAY)
+    np.save(tmp_path / "rows.npy", rows)
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["images"], file["more"] = ARRAY, rows
+    words = [f"x={tmp_path}/x.npy", f"f={tmp_path}/f.h5", f"rows={tmp_path}/rows.npy"]
+    axes = ["--axis", "x=-1,f/images=-1"]
+    run_shale("convert", *words, tmp_path / "out", "--to", "record", *axes)
+    shale.convert(dict(word.split("=") for word in words), tmp_path / "again", to="record", axis={"x": -1, "f/images": -1})
+    for out in ("out", "again"):
+        with shale.Dataset(tmp_path / out) as made:
+            for name in ("x", "images"):
+                assert np.array_equal([made[row][name] for row in range(len(rows))], moved(-1))
+    run_shale("verify", tmp_path / "out", *(word for one in words for word in ("--against", one)))
+    shard = next((tmp_path / "out").glob("*.tfrecord"))
+    shard.unlink()
+    run_shale("repair", tmp_path / "out", *(word for one in words for word in ("--from", one)))
+    run_shale("verify", tmp_path / "out")
+    for axis in ("images=-1", "f=-1", "rows/x=-1", "g/images=-1"):
+        assert b"--axis x/images=-1" in run_shale("convert", *words, tmp_path / "no", "--to", "record", "--axis", axis, code=2).stderr
+
+
+@pytest.mark.parametrize("output", ["o.npy", "o.npz", "o.h5", "o.pt", "o.safetensors", "o.tfrecord", "o.lmdb"])
+@pytest.mark.parametrize("packing", [{}, {"chunks": True, "compression": "gzip"}], ids=["plain", "gzip"])
+def test_the_axis_of_an_output_that_is_one_file(output, packing, tmp_path):
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file.create_dataset("x", data=ARRAY, **packing)
+    np.savez(tmp_path / "f.npz", x=ARRAY)
+    for source in ("f.h5", "f.npz"):
+        run_shale("convert", tmp_path / source, tmp_path / output, "--axis", "x=-1", "--overwrite")
+        with shale.Dataset(tmp_path / output) as made:
+            assert np.array_equal([made[row][next(iter(made.types))] for row in range(len(made))], moved(-1))
+
+
 @pytest.mark.parametrize("name", ["in.npy", "packed.mat"])
 def test_the_axis_is_part_of_the_command_and_in_the_manifest(name, tmp_path):
     cube = ARRAY[:, :5, :5].copy()  # of any axis the same shape

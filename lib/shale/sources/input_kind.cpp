@@ -394,6 +394,7 @@ void refuse_idle_options(const InputRequest& request, const std::vector<JoinedGr
         .at(groups.front().path)
         .hint("leave out the option");
   }
+  if (groups.size() > 1) refuse_axes_of_none(request.axes, groups);
   if (request.join.partners != Partners::unset && request.join.on != JoinOn::key) {
     throw Error(Code::usage, "--partners is for inputs that are joined by their keys")
         .at(groups.front().path)
@@ -420,7 +421,7 @@ constexpr InputKind kInputKinds[] = {
     {.name = "inputs that are joined",
      .recognize = recognize_joined,
      .takes = kTakesOfFiles | kTakesGroup | kTakesPairs | kTakesIndexDir | kTakesParse |
-              kTakesDatabase | kTakesOn | kTakesPartners,
+              kTakesDatabase | kTakesOn | kTakesPartners | kTakesAxis,
      .refusal = not_for_joined},
     {.name = kFolderName,
      .recognize = recognize_named_folders,

@@ -88,6 +88,18 @@ void refuse_odd(const std::vector<NamedInput>& inputs) {
   }
 }
 
+// The axis of an array of the group, as it is called there: "x=-1" where x is an array, "x/images"
+// where it is an input with several.
+std::optional<SampleAxis> axis_in(const JoinedGroup& group, const SampleAxis& axis) {
+  if (group.what == What::arrays) {
+    const bool is_here = std::ranges::find(group.names, axis.name) != group.names.end();
+    return is_here ? std::optional(axis) : std::nullopt;
+  }
+  const std::string front = group.name + "/";
+  if (group.what != What::other || !axis.name.starts_with(front)) return std::nullopt;
+  return SampleAxis{axis.name.substr(front.size()), axis.axis};
+}
+
 }  // namespace
 
 std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& words) {
@@ -131,6 +143,20 @@ std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& word
   return groups;
 }
 
+void refuse_axes_of_none(const std::vector<SampleAxis>& axes,
+                         const std::vector<JoinedGroup>& groups) {
+  for (const SampleAxis& axis : axes) {
+    const bool is_of_any = std::ranges::any_of(
+        groups, [&](const JoinedGroup& group) { return axis_in(group, axis).has_value(); });
+    if (is_of_any) continue;
+    throw Error(Code::usage, "--axis: '{}' is not an array of these inputs", printable(axis.name))
+        .at(groups.front().path)
+        .hint(
+            "name an input that is an array, as in --axis x=-1, or an array in a file, as in "
+            "--axis x/images=-1");
+  }
+}
+
 InputRequest input_of_group(const InputRequest& request, const JoinedGroup& group) {
   InputRequest one = request;
   one.inputs = group.words;
@@ -138,6 +164,10 @@ InputRequest input_of_group(const InputRequest& request, const JoinedGroup& grou
   one.order = {};
   one.images = {};
   one.fields = {};
+  one.axes.clear();
+  for (const SampleAxis& axis : request.axes) {
+    if (std::optional<SampleAxis> own = axis_in(group, axis)) one.axes.push_back(*std::move(own));
+  }
   if (group.what == What::folders) {
     one.container = {};
     one.files.may_be_flat = true;  // another input may have the labels

@@ -24,6 +24,11 @@ struct JoinedGroup {
 /// comes twice; Code::unsupported for an archive; same as files_of_set.
 [[nodiscard]] std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& words);
 
+/// Errors: Code::usage for an axis of no array of these inputs: "x=-1" is that of an input that is
+/// an array, "x/images=-1" that of an array in an HDF5 file, or in another one that has several.
+void refuse_axes_of_none(const std::vector<SampleAxis>& axes,
+                         const std::vector<JoinedGroup>& groups);
+
 /// What is asked of one of them, of all that is asked of the join.
 [[nodiscard]] InputRequest input_of_group(const InputRequest& request, const JoinedGroup& group);
 

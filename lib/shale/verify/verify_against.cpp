@@ -512,6 +512,7 @@ void compare_with_join(const VerifyRequest& request, const OpenedDataset& datase
   input.files.allow_empty = true;
   input.container = {.index_folder = request.index_folder, .parsing = recorded_parsing(manifest)};
   input.join = request.join;
+  input.axes = axes_of(manifest);
   input.memory_bytes = request.memory_bytes;
   std::unique_ptr<Source> source = open_input(input, temporary_folder(), log.events());
   const std::vector<std::string> names = names_in_input(manifest);
