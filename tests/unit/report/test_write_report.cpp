@@ -33,14 +33,14 @@ Code code_of(const ReportPlace& place, const std::string& page = kPage) {
 TEST_CASE("write report: a page is written, and nothing is left beside it") {
   const TempDir dir;
   const std::string path = dir.path() + "/report.html";
-  write_report({.output = path, .dataset = dir.path() + "/set.npy"}, kPage);
+  write_report({.output = path, .inputs = {dir.path() + "/set.npy"}}, kPage);
   CHECK(read_text(path) == kPage);
   CHECK(std::distance(fs::directory_iterator(dir.path()), {}) == 1);
 }
 
 TEST_CASE("write report: a page that stands is replaced only if asked for") {
   const TempDir dir;
-  ReportPlace place{.output = dir.path() + "/report.html", .dataset = dir.path() + "/set.npy"};
+  ReportPlace place{.output = dir.path() + "/report.html", .inputs = {dir.path() + "/set.npy"}};
   write_report(place, kPage);
   CHECK(code_of(place, kOther) == Code::exists);
   CHECK(read_text(place.output) == kPage);
@@ -52,7 +52,7 @@ TEST_CASE("write report: a page that stands is replaced only if asked for") {
 TEST_CASE("write report: what is not a report is never replaced") {
   const TempDir dir;
   const ReportPlace place{.output = dir.path() + "/report.html",
-                          .dataset = dir.path() + "/set.npy",
+                          .inputs = {dir.path() + "/set.npy"},
                           .overwrites = true};
   SUBCASE("a file of somebody else") { write_file(place.output, "<html>mine</html>"); }
   SUBCASE("an empty file") { write_file(place.output, ""); }
@@ -89,7 +89,7 @@ std::string words_of_refusal(const ReportPlace& place) {
 TEST_CASE("write report: what stands at the output is called by its name") {
   const TempDir dir;
   const ReportPlace place{.output = dir.path() + "/report.html",
-                          .dataset = dir.path() + "/set.npy",
+                          .inputs = {dir.path() + "/set.npy"},
                           .overwrites = true};
   std::string name;
   SUBCASE("a link") {
@@ -116,19 +116,19 @@ TEST_CASE("write report: messages name the output, not the file that is hidden b
   const TempDir dir;
   const std::string output = dir.path() + "/missing/report.html";
   const std::string words =
-      words_of_refusal({.output = output, .dataset = dir.path() + "/set.npy"});
+      words_of_refusal({.output = output, .inputs = {dir.path() + "/set.npy"}});
   CHECK(words.starts_with(output + ": "));
   CHECK(words.find("shale-report") == std::string::npos);
 }
 
 TEST_CASE("write report: '-' is not a file's name") {
-  CHECK(code_of({.output = "-", .dataset = "/nowhere"}) == Code::usage);
+  CHECK(code_of({.output = "-", .inputs = {"/nowhere"}}) == Code::usage);
 }
 
 TEST_CASE("write report: an output with the longest name that there is") {
   const TempDir dir;
   const std::string output = dir.path() + "/" + std::string(250, 'r') + ".html";
-  write_report({.output = output, .dataset = dir.path() + "/set.npy"}, kPage);
+  write_report({.output = output, .inputs = {dir.path() + "/set.npy"}}, kPage);
   CHECK(read_text(output) == kPage);
 }
 
@@ -136,18 +136,18 @@ TEST_CASE("write report: the dataset is no place for a report") {
   const TempDir dir;
   const std::string set = dir.path() + "/set";
   fs::create_directory(set);
-  CHECK(code_of({.output = set + "/report.html", .dataset = set}) == Code::usage);
-  CHECK(code_of({.output = set, .dataset = set}) == Code::usage);
-  CHECK(code_of({.output = set + "/", .dataset = set}) == Code::usage);
+  CHECK(code_of({.output = set + "/report.html", .inputs = {set}}) == Code::usage);
+  CHECK(code_of({.output = set, .inputs = {set}}) == Code::usage);
+  CHECK(code_of({.output = set + "/", .inputs = {set}}) == Code::usage);
   fs::create_directory_symlink("set", dir.path() + "/link");
-  CHECK(code_of({.output = dir.path() + "/link/report.html", .dataset = set}) == Code::usage);
+  CHECK(code_of({.output = dir.path() + "/link/report.html", .inputs = {set}}) == Code::usage);
   CHECK(fs::is_empty(set));
 }
 
 TEST_CASE("write report: what a killed run left is replaced, what somebody else left is not") {
   const TempDir dir;
   const ReportPlace place{.output = dir.path() + "/report.html",
-                          .dataset = dir.path() + "/set.npy"};
+                          .inputs = {dir.path() + "/set.npy"}};
   const std::string left = dir.path() + "/.report.html.shale-report";
   write_file(left, "mine");
   CHECK(code_of(place) == Code::exists);
@@ -166,7 +166,7 @@ TEST_CASE("write report: what a killed run left is replaced, what somebody else 
 TEST_CASE("write report: many to one output at once leave one whole page, and nothing else") {
   const TempDir dir;
   const ReportPlace place{.output = dir.path() + "/report.html",
-                          .dataset = dir.path() + "/set.npy",
+                          .inputs = {dir.path() + "/set.npy"},
                           .overwrites = true};
   const auto page_of = [](char letter) {
     return sealed(std::string(kPageBegin) + std::string(100'000, letter));
