@@ -206,7 +206,15 @@ def test_all_dtypes_to_all(shale, tmp_path):
     for name in names:
         np.save(tmp_path / f"{name}.npy", np.array([[0, 1], [1, 1]], name))
     for to in names:
-        shale("convert", *[f"{name}={tmp_path / name}.npy" for name in names], tmp_path / to, "--to", "npy", "--cast", ",".join(f"{n}:{to}" for n in names))
+        shale(
+            "convert",
+            *[f"{name}={tmp_path / name}.npy" for name in names],
+            tmp_path / to,
+            "--to",
+            "npy",
+            "--cast",
+            ",".join(f"{n}:{to}" for n in names),
+        )
         for name in names:
             made = np.load(tmp_path / to / f"shard-000000.{name}.npy")
             assert made.dtype == np.dtype(to) and made.tolist() == np.array([[0, 1], [1, 1]], to).tolist()
@@ -237,7 +245,16 @@ def test_what_cannot_be_cast_is_refused_before_anything_is_read(cast, message, p
     assert not (tmp_path / "no").exists()
 
 
-SHORT = ["bfloat16", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e4m3b11fnuz"]
+SHORT = [
+    "bfloat16",
+    "float8_e5m2",
+    "float8_e4m3",
+    "float8_e3m4",
+    "float8_e4m3fn",
+    "float8_e5m2fnuz",
+    "float8_e4m3fnuz",
+    "float8_e4m3b11fnuz",
+]
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -268,7 +285,15 @@ def test_complex_numbers_and_times(to, shale, tmp_path):
     d = np.arange(ROWS, dtype="m8[D]")
     np.savez(tmp_path / "in.npz", z=z, t=t, d=d, n=d.astype("i8"))
 
-    shale("convert", tmp_path / "in.npz", tmp_path / "out", "--to", to, "--cast", "z:complex64,t:datetime64[ns],d:timedelta64[h],n:datetime64[D]")
+    shale(
+        "convert",
+        tmp_path / "in.npz",
+        tmp_path / "out",
+        "--to",
+        to,
+        "--cast",
+        "z:complex64,t:datetime64[ns],d:timedelta64[h],n:datetime64[D]",
+    )
 
     days = d.astype("i8").astype("M8[D]")
     assert_cast(tmp_path / "out", {"z": z.astype("c8"), "t": t.astype("M8[ns]"), "d": d.astype("m8[h]"), "n": days})

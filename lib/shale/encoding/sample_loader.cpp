@@ -338,7 +338,8 @@ void ReadBuffer::require(std::uint64_t bytes) {
 std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchReader& reader) {
   const Schema& schema = schema_before_casts(source);
   std::vector<Wanted> wanted;
-  const auto [requests, end] = make_requests(batch, source, wanted);
+  const Requests asked = make_requests(batch, source, wanted);
+  const std::vector<ReadRequest>& requests = asked.reads;
   const std::vector<ReadResult> results = reader.read(requests);
 
   const auto value_of = [&](std::size_t i) {
@@ -404,7 +405,7 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
       samples[s].values[f] = extent;
     }
   }
-  std::span<std::byte> room = batch.buffer.bytes().subspan(end);
+  std::span<std::byte> room = batch.buffer.bytes().subspan(asked.end);
   for (std::size_t s = 0; source.casts && s < samples.size(); ++s) {
     PendingSample& pending = batch.pending[s];
     if (pending.lacks.empty() && pending.damage.empty())

@@ -1,6 +1,7 @@
 #include "shale/numbers/short_float.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -42,6 +43,36 @@ struct Masks {
   }
 };
 
+// A double that is not negative: digits times 2 to the power of (exponent - kFraction). libm's
+// functions for this cost ten times the rest.
+struct Double {
+  static constexpr int kFraction = 52, kBias = 1023;
+  int exponent;
+  std::uint64_t digits;
+
+  explicit Double(double size) {
+    const auto bits = std::bit_cast<std::uint64_t>(size);
+    const auto stored = static_cast<int>(bits >> static_cast<unsigned>(kFraction));
+    constexpr std::uint64_t kFirst = std::uint64_t{1} << static_cast<unsigned>(kFraction);
+    exponent = std::max(stored, 1) - kBias;
+    digits = (bits & (kFirst - 1)) + (stored > 0 ? kFirst : 0);
+  }
+};
+
+// Half to even.
+std::uint64_t rounded_shift(std::uint64_t digits, int by) {
+  if (by > Double::kFraction + 2) return 0;
+  const std::uint64_t half = std::uint64_t{1} << static_cast<unsigned>(by - 1);
+  const std::uint64_t whole = digits >> static_cast<unsigned>(by), rest = digits & (2 * half - 1);
+  return whole + (rest > half || (rest == half && whole % 2 == 1) ? 1 : 0);
+}
+
+// For exponents of normal doubles.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + Double::kBias)
+                               << static_cast<unsigned>(Double::kFraction));
+}
+
 }  // namespace
 
 const ShortFloat* short_float_named(std::string_view name) {
@@ -52,16 +83,15 @@ const ShortFloat* short_float_named(std::string_view name) {
 std::uint32_t short_float_of(double number, const ShortFloat& form) {
   const Masks masks(form);
   const std::uint32_t sign = std::signbit(number) ? masks.sign : 0;
-  const double size = std::fabs(number);
   if (std::isnan(number)) return masks.nan(form.specials, sign);
+  // The first digit of a normal number, and one that is rounded up to the next power of two, carry
+  // into the exponent.
+  const Double size(std::fabs(number));
+  const int least = 1 - form.bias, exponent = std::max(size.exponent, least);
   std::uint32_t bits = masks.beyond(form.specials);
-  if (const double most = std::ldexp(1.0, (1 << form.exponent_bits) - form.bias); size < most) {
-    const int least = 1 - form.bias;
-    const int exponent = size > 0 ? std::max(std::ilogb(size), least) : least;
-    // The first digit of a normal number, and one that is rounded up to the next power of two,
-    // carry into the exponent.
-    const auto digits = static_cast<std::uint32_t>(
-        std::nearbyint(std::scalbn(size, form.fraction_bits - exponent)));
+  if (exponent < (1 << form.exponent_bits) - form.bias) {
+    const auto digits = static_cast<std::uint32_t>(rounded_shift(
+        size.digits, Double::kFraction - form.fraction_bits + exponent - size.exponent));
     bits = std::min(bits, (static_cast<std::uint32_t>(exponent - least)
                            << static_cast<unsigned>(form.fraction_bits)) +
                               digits);
@@ -85,8 +115,8 @@ double short_float_value(std::uint32_t bits, const ShortFloat& form) {
   } else {
     const auto exponent = static_cast<int>(size >> static_cast<unsigned>(form.fraction_bits));
     const std::uint32_t digits = (size & masks.fraction) + (exponent > 0 ? masks.fraction + 1 : 0);
-    value = std::ldexp(static_cast<double>(digits),
-                       std::max(exponent, 1) - form.bias - form.fraction_bits);
+    value = static_cast<double>(digits) *
+            power_of_two(std::max(exponent, 1) - form.bias - form.fraction_bits);
   }
   return (bits & masks.sign) != 0 ? -value : value;
 }
