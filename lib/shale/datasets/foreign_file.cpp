@@ -79,7 +79,6 @@ class Indexing {
         parsing_(request.parsing) {
     files_.emplace_back(request.file);
     mtime_ns_ = mtime_ns_of(files_[0]);
-    fingerprint_ = fingerprint_of(files_[0], [this] { events_.stop_if_asked(); });
     name_ = fs::path(request.file).filename().string();
   }
 
@@ -89,6 +88,7 @@ class Indexing {
     if (stands(paths_.lists))
       WorkFolder::refuse_unwritable(WorkFolder::BesideFile{join_path(paths_.lists, name_)});
     adopt_old_index();
+    take_state();
     count_samples(describe_file());
     refuse_foreign_files(SetPlace::of_file(paths_.manifest, name_), lists());
     describe_source();
@@ -115,6 +115,7 @@ class Indexing {
   void make_index(const SetPlace& place, WorkFolder& work) {
     work.clear();
     adopt_old_index();
+    take_state();
     const Format& format = describe_file();
     refuse_foreign_files(place, lists());
     const auto create_list = [&](ManifestFile& list, std::string_view suffix) {
@@ -144,12 +145,15 @@ class Indexing {
     };
     locate_rows(format, create_list);
     if (request_.with_checksums) digest_rows(format, create_list, folder);
+    // Its parts are in the page cache now: before, each would have been a read of its own.
+    take_state();
     describe_source();
-    refuse_changed_file();
+    refuse_changed_file(false);
     return {std::move(manifest_), std::move(shard_), std::move(notes_)};
   }
 
   NamelessIndex run_nameless() {
+    take_state();
     const Format& format = describe_file();
     const auto create_list = [this](ManifestFile& list, std::string_view) {
       const NamelessFile& file = add_nameless();
@@ -423,18 +427,23 @@ class Indexing {
   }
 
   void describe_source() {
-    manifest_.source =
-        source_of_file(files_[0], manifest_.format, shard_.digest.samples, shard_.payload_bytes);
+    manifest_.source = source_of_file(fingerprint_, files_[0].size(), manifest_.format,
+                                      shard_.digest.samples, shard_.payload_bytes);
     manifest_.source.origin = origin_;
     manifest_.digest = shard_.digest;
     manifest_.payload_bytes = shard_.payload_bytes;
     manifest_.shard_count = 1;
   }
 
-  void refuse_changed_file() const {
+  void take_state() {
+    fingerprint_ = fingerprint_of(files_[0], [this] { events_.stop_if_asked(); });
+  }
+
+  // `compares_state`: it was taken before anything was read.
+  void refuse_changed_file(bool compares_state = true) const {
     const InputFile now(request_.file);
     const bool has_same_times = now.size() == files_[0].size() && mtime_ns_of(now) == mtime_ns_;
-    if (has_same_times && fingerprint_of(now) == fingerprint_) return;
+    if (has_same_times && (!compares_state || fingerprint_of(now) == fingerprint_)) return;
     throw Error(Code::mismatch, "the file changed while it was indexed: {} bytes, then {}",
                 files_[0].size(), now.size())
         .at(request_.file)
