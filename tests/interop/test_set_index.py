@@ -10,6 +10,7 @@ import lmdb
 import numpy as np
 import pytest
 import shale
+import shale.torch
 from conftest import run_shale
 from tfrecord.writer import TFRecordWriter
 
@@ -233,6 +234,24 @@ def test_what_cannot_be_located_in_one_file_is_left_out_of_all(records, tmp_path
     assert samples_of(records) == before and before[0].keys() == {"key", "image"}
     run_shale("convert", records, tmp_path / "again", "--to", "record")
     assert samples_of(tmp_path / "again") == samples_of(tmp_path / "out") and samples_of(tmp_path / "out")[-1]["label"] == [1, 2, 3]
+
+
+def test_a_state_and_a_pickled_dataset_outlive_an_index_of_the_same_files(records):
+    dataset = shale.Dataset(records)
+    loader = shale.torch.Loader(dataset, 4, shuffle=True)
+    next(iter(loader))
+    state, pickled = loader.state_dict(), pickle.dumps(dataset)
+    for crc in (False, True):
+        shale.index(records, crc=crc)
+        shale.torch.Loader(shale.Dataset(records), 4, shuffle=True).load_state_dict(state)
+        assert len(pickle.loads(pickled)) == FILES * ROWS
+    indexed = pickle.dumps(shale.Dataset(records))
+    write_records(records / "part-5.tfrecord", 9)
+    shale.index(records)
+    with pytest.raises(shale.Error, match="the state is of dataset"):
+        shale.torch.Loader(shale.Dataset(records), 4, shuffle=True).load_state_dict(state)
+    with pytest.raises(shale.Error, match="was replaced after it was opened"):
+        _ = pickle.loads(indexed)[0]
 
 
 def test_the_set_may_be_copied_with_its_index(records, tmp_path):

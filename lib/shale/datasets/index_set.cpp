@@ -143,7 +143,6 @@ class KnownFiles {
     files_.insert_or_assign(name, std::move(file));
   }
   [[nodiscard]] bool is_empty() const { return files_.empty(); }
-  [[nodiscard]] std::size_t size() const { return files_.size(); }
   [[nodiscard]] const KnownFile* find(const std::string& name) const {
     const auto found = files_.find(name);
     return found == files_.end() ? nullptr : &found->second;
@@ -400,13 +399,13 @@ class SetIndexing {
   }
 
   // Files whose reading needs a process of its own are read one after the other.
-  [[nodiscard]] unsigned workers() const {
+  [[nodiscard]] unsigned most_workers() const {
     const Format* format = detect_file(InputFile(request_.files.front().path));
     return format != nullptr && format->can.forks ? 0 : request_.jobs;
   }
 
   void index_files() {
-    const unsigned workers = this->workers();
+    const unsigned workers = most_workers();
     Events quiet;
     quiet.should_stop = [this, workers] {
       return is_stopping_ || (workers == 0 && events_.should_stop && events_.should_stop());

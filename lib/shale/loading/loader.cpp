@@ -156,7 +156,8 @@ void Loader::open_manifest_of(const LoaderRequest& request) {
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);
   self_hash_ = self_hash_of(manifest_file);
-  if (!request.opened_before.empty() && request.opened_before != self_hash_)
+  content_hash_ = is_file_set(manifest()) ? manifest().source.fingerprint.hex() : self_hash_;
+  if (!request.opened_before.empty() && request.opened_before != content_hash_)
     leave_out_appended(request.opened_before);
 }
 
@@ -176,7 +177,6 @@ void Loader::leave_out_appended(const std::string& self_hash) {
   throw replaced_dataset(paths_.manifest);
 }
 
-// Its files have indexes of their own, or need none; or it is opened instead of a path.
 void Loader::open_set(const LoaderRequest& request, const Events& events) {
   stamp_ = stamp_of(request.path).value_or(FileStamp{});
   OpenedDataset set = open_dataset({.path = request.path,
@@ -192,7 +192,7 @@ void Loader::open_set(const LoaderRequest& request, const Events& events) {
     paths_ = std::move(set.paths);
     return open_manifest_of(request);
   }
-  self_hash_ = set.manifest.source.fingerprint.hex();
+  self_hash_ = content_hash_ = set.manifest.source.fingerprint.hex();
   if (!request.opened_before.empty() && request.opened_before != self_hash_)
     throw replaced_dataset(request.path);
   file_ = request.path;
@@ -229,7 +229,7 @@ void Loader::open_file(const LoaderRequest& request, const std::string& file,
   }
   const InputFile manifest_file(paths_.manifest);
   outline_ = read_manifest_outline(manifest_file);
-  self_hash_ = self_hash_of(manifest_file);
+  self_hash_ = content_hash_ = self_hash_of(manifest_file);
   std::optional<ManifestShard> only;
   if (outline_.shards.size() == 1) only = read_shard_line(manifest_file, outline_, 0);
   if (const auto change = change_of_indexed(InputFile(file), manifest(), only))

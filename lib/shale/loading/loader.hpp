@@ -45,8 +45,9 @@ class Loader {
 
   [[nodiscard]] std::uint64_t size() const { return outline_.manifest.digest.samples; }
   [[nodiscard]] const Manifest& manifest() const { return outline_.manifest; }
-  /// The hash of itself that the manifest has; empty where there is only an index in memory.
-  [[nodiscard]] const std::string& self_hash() const { return self_hash_; }
+  /// The hash of itself that the manifest has; empty where there is only an index in memory. Of a
+  /// set of files the fingerprint of the files, whether it has an index or not.
+  [[nodiscard]] const std::string& self_hash() const { return content_hash_; }
   /// The one file of another tool that is read; empty: a dataset, or a set of files.
   [[nodiscard]] std::string lone_file() const {
     return file_states_.empty() ? file_ : std::string();
@@ -145,7 +146,8 @@ class Loader {
   DatasetPaths paths_;
   ManifestOutline outline_;
   std::vector<std::string> notes_;
-  std::string self_hash_;
+  std::string self_hash_;     // of the manifest
+  std::string content_hash_;  // the same; of a set, with an index or without, that of its files
   std::vector<ManifestShard>
       held_shards_;  // that no manifest holds: of an index in memory, of a list
   std::vector<FileFingerprint>
