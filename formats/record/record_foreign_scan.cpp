@@ -12,6 +12,7 @@
 #include "shale/data/field_type.hpp"
 #include "shale/wire/tf_example.hpp"
 
+#include "formats/record/record_described.hpp"
 #include "formats/record/record_features.hpp"
 #include "formats/record/record_frames.hpp"
 #include "formats/record/record_scan.hpp"
@@ -205,8 +206,12 @@ class ForeignRecordScanner : private FrameScanner {
         is_floats ? is_contiguous(feature) : feature.type == Type::bytes && feature.count == 1;
     std::vector<std::uint64_t> shape = field.shape;
     if (shape.size() > 1 && field.is_ragged()) {
-      if (shapes_[i] == nullptr) return misfit(i, feature, "a shape beside it");
-      shape.assign(shapes_[i]->integers.begin(), shapes_[i]->integers.end());
+      if (shapes_[i] != nullptr) {
+        shape.assign(shapes_[i]->integers.begin(), shapes_[i]->integers.end());
+      } else {  // described by another file
+        shape = shape_of_numbers(shape, feature.first_length / field.dtype.item_bytes());
+        if (shape.empty()) return misfit(i, feature, "a shape beside it");
+      }
     } else if (field.is_ragged()) {
       shape = {feature.first_length / field.dtype.item_bytes()};
     }

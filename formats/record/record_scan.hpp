@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shale/base/decoder.hpp"
@@ -42,6 +43,8 @@ void scan_foreign_record(const ShardInput& input, const RowSink& rows, const Fin
 struct UnpackedSurvey {
   Survey survey;
   std::vector<std::string> features;
+  /// Of features whose shapes are described elsewhere: they are written beside them.
+  std::vector<std::pair<std::string, std::vector<std::uint64_t>>> shapes = {};
   std::uint64_t most_bytes = 0;
 };
 [[nodiscard]] UnpackedSurvey survey_unpacked_record_file(const InputFile& file,

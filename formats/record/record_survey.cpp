@@ -12,6 +12,7 @@
 #include "shale/data/field_name.hpp"
 #include "shale/wire/tf_example.hpp"
 
+#include "formats/record/record_described.hpp"
 #include "formats/record/record_features.hpp"
 #include "formats/record/record_frames.hpp"
 #include "formats/record/record_scan.hpp"
@@ -50,6 +51,7 @@ struct FeatureFacts {
   std::uint64_t count = 0;  // of the first record's values
   bool is_of_one_type = true, is_one_each = true, is_one_at_most = true, is_of_one_count = true;
   bool is_contiguous = true, is_text = true, is_of_one_length = true;
+  std::uint64_t common_count = 0;  // divides the counts of all
   // Of the values in bytes, where there is one each.
   std::uint64_t longest = 0, common_divisor = 0;
   std::uint64_t all_counts = 0;
@@ -74,6 +76,7 @@ struct FeatureFacts {
     longest = std::max(longest, feature.first_length);
     common_divisor = std::gcd(common_divisor, feature.first_length);
     all_counts += feature.count;
+    common_count = std::gcd(common_count, feature.count);
   }
 };
 
@@ -81,6 +84,7 @@ class RecordSurvey {
  public:
   RecordSurvey(const InputFile& file, const WalkProgress& progress)
       : file_(file),
+        described_(described_features(file.path())),
         pace_(progress, file.size()),
         window_(file, kStructureWindow),
         view_(window_.views()) {}
@@ -91,6 +95,10 @@ class RecordSurvey {
     arrays_ = std::move(arrays);
     UnpackedSurvey found{.survey = run(), .features = std::move(unpacked_)};
     found.most_bytes = file_.size();
+    for (const auto& [feature, shape] : shapes_) {
+      found.most_bytes += facts_.at(feature).records * (2 * feature.size() + kMostBytesAround);
+      found.shapes.emplace_back(feature, shape);
+    }
     for (const std::string& feature : found.features) {
       const FeatureFacts& facts = facts_.at(feature);
       found.most_bytes += facts.all_counts * sizeof(std::int64_t) +
@@ -279,6 +287,9 @@ class RecordSurvey {
     survey.layout.has_whole_records = true;
     survey.notes = std::move(notes_);
     survey.left_out = std::move(left_out_);
+    take_described_classes(survey);
+    if (std::string described = tell_described(survey); !described.empty())
+      survey.notes.push_back(std::move(described));
     if (std::string renamed = tell_renamed(named); !renamed.empty())
       survey.notes.push_back(std::move(renamed));
     return survey;
@@ -349,7 +360,10 @@ class RecordSurvey {
     const bool has_numbers = facts.type != Type::bytes;
     if (has_numbers && facts.empty == facts.records)
       return leave_out("no_value", "its lists of numbers are empty");
-    const bool is_array = std::ranges::find(arrays_, field_name_of(feature)) != arrays_.end();
+    const auto described = described_.find(feature);
+    const bool is_described = described != described_.end() && !described->second.shape.empty();
+    const bool is_asked = std::ranges::find(arrays_, field_name_of(feature)) != arrays_.end();
+    const bool is_array = is_asked || is_described;
     if (has_numbers && facts.is_one_at_most && !is_array) {
       // Of lists of one number, an empty one has none.
       field.is_optional = facts.records - facts.empty < records_;
@@ -373,8 +387,41 @@ class RecordSurvey {
     }
     field.kind = Kind::tensor;
     field.dtype = DType::parse(is_integers ? "<i8" : kFloatDType);
-    field.shape = {facts.is_of_one_count && facts.count > 0 && !is_array ? facts.count : kFreeSide};
+    field.shape = {facts.is_of_one_count && facts.count > 0 && !is_asked ? facts.count : kFreeSide};
+    if (!is_asked && is_described)
+      take_described_shape(feature, facts, described->second.shape, field);
     return field;
+  }
+
+  // The shape that the numbers of every record have by the file beside them.
+  void take_described_shape(const std::string& feature, const FeatureFacts& facts,
+                            const std::vector<std::uint64_t>& shape, Field& field) {
+    const bool is_fixed = std::ranges::find(shape, kFreeSide) == shape.end();
+    const bool fits = is_fixed ? facts.is_of_one_count : facts.common_count > 0;
+    if (!fits || shape_of_numbers(shape, facts.common_count).empty()) return;
+    field.shape = shape;
+    // Nothing else would say it of what is unpacked.
+    if (shape.size() > 1 || facts.is_one_at_most) shapes_.emplace(feature, shape);
+  }
+
+  // The classes of the labels, if the files beside name them.
+  void take_described_classes(Survey& survey) const {
+    const auto label = described_.find("label");
+    const std::optional<std::size_t> field = survey.schema.find("label");
+    if (label == described_.end() || label->second.classes.empty() || !field ||
+        survey.schema.fields[*field].kind != Kind::integer)
+      return;
+    survey.classes = label->second.classes;
+  }
+
+  [[nodiscard]] std::string tell_described(const Survey& survey) const {
+    std::string text;
+    for (const auto& [feature, shape] : shapes_)
+      text += fmt::format("{}the shape of '{}'", text.empty() ? "" : ", ", printable(feature));
+    if (!survey.classes.empty())
+      text += fmt::format("{}the names of the {} classes", text.empty() ? "" : ", ",
+                          survey.classes.size());
+    return text.empty() ? text : text + " come from features.json of TensorFlow Datasets beside it";
   }
 
   static std::string tell_renamed(const std::map<std::string, std::string>& named) {
@@ -390,6 +437,7 @@ class RecordSurvey {
   }
 
   const InputFile& file_;
+  const DescribedFeatures described_;
   WalkPace pace_;
   WindowReader window_;
   ViewBytes view_;
@@ -397,7 +445,8 @@ class RecordSurvey {
   std::map<std::string, FeatureFacts> facts_;
   std::uint64_t frames_ = 0, records_ = 0;  // records: of the frames, those that could be read
   bool is_unpacked_ = false;
-  std::vector<std::string> unpacked_, arrays_;  // features; fields
+  std::vector<std::string> unpacked_, arrays_;                // features; fields
+  std::map<std::string, std::vector<std::uint64_t>> shapes_;  // of features, as they are described
   std::vector<std::string> notes_;
   LeftOutList left_out_;
 };

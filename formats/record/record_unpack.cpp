@@ -23,6 +23,7 @@
 #include "shale/wire/protobuf_cursor.hpp"
 #include "shale/wire/tf_example.hpp"
 
+#include "formats/record/record_described.hpp"
 #include "formats/record/record_features.hpp"
 #include "formats/record/record_frames.hpp"
 #include "formats/record/record_scan.hpp"
@@ -33,19 +34,21 @@
 //   0a LEN Features  for each feature x whose numbers are not an array, again:
 //                    integers: x BytesList of one, int64 little-endian; x/dtype "<i8"
 //                    floats:   x FloatList, packed
+//                    and of those whose shape TFDS describes: x/dtype, x/shape
 // Of features of one name the last counts.
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kUnpackBufferBytes = 1 << 20;
-constexpr std::string_view kIntegers = "<i8";
+constexpr std::string_view kIntegers = "<i8", kFloats = "<f4";
 
 class RecordUnpacking {
  public:
-  RecordUnpacking(const UnpackRequest& request, std::vector<std::string> features)
+  RecordUnpacking(const UnpackRequest& request, UnpackedSurvey found)
       : request_(request),
-        features_(std::move(features)),
+        features_(std::move(found.features)),
+        shapes_(std::move(found.shapes)),
         window_(request.file, kPayloadWindow),
         view_(window_.views()),
         out_(request.into.duplicate(), request.into.path(),
@@ -92,6 +95,12 @@ class RecordUnpacking {
         again.push_back({.name = array.dtype_name, .value = as_bytes(kIntegers)});
       }
     }
+    const std::vector<Shape> shapes = shapes_of_record();
+    for (const Shape& shape : shapes) {
+      again.push_back({.name = shape.name, .value = std::span(shape.sides)});
+      if (!shape.dtype_name.empty())
+        again.push_back({.name = shape.dtype_name, .value = as_bytes(kFloats)});
+    }
     std::ranges::sort(again, {}, &Feature::name);
     Blob behind;
     if (!again.empty()) (void)append_example(again, behind);
@@ -110,15 +119,41 @@ class RecordUnpacking {
     out_.append(bytes_of(mask_crc(crc)));
   }
 
+  // What lies beside an array.
+  struct Shape {
+    std::string name, dtype_name;  // empty: the dtype already exists
+    std::vector<std::int64_t> sides;
+  };
+
+  // The last feature of a name; null where it has no value.
+  [[nodiscard]] const ParsedFeature* last_of(const std::string& name) const {
+    const auto last = std::find_if(parsed_.rbegin(), parsed_.rend(),
+                                   [&](const ParsedFeature& one) { return one.name == name; });
+    return last == parsed_.rend() || last->type == ParsedFeature::Type::none ? nullptr : &*last;
+  }
+
+  [[nodiscard]] std::vector<Shape> shapes_of_record() const {
+    std::vector<Shape> shapes;
+    for (const auto& [name, described] : shapes_) {
+      const ParsedFeature* const last = last_of(name);
+      if (last == nullptr) continue;
+      const std::vector<std::uint64_t> sides = shape_of_numbers(described, last->count);
+      const bool is_integers = last->type == ParsedFeature::Type::integers;
+      shapes.push_back({.name = name + std::string(kShapeSuffix),
+                        .dtype_name = is_integers ? "" : name + std::string(kDTypeSuffix),
+                        .sides = {sides.begin(), sides.end()}});
+    }
+    return shapes;
+  }
+
   std::vector<Array> arrays_of(const RecordFrame& frame) {
-    const std::vector<ParsedFeature> parsed =
+    parsed_ =
         parse_example(view_, frame.payload_begin(), frame.payload_bytes, request_.file.path());
     std::vector<Array> arrays;
     std::uint64_t numbers = 0;
     for (const std::string& name : features_) {
-      const auto last = std::find_if(parsed.rbegin(), parsed.rend(),
-                                     [&](const ParsedFeature& one) { return one.name == name; });
-      if (last == parsed.rend() || last->type == ParsedFeature::Type::none) continue;
+      const ParsedFeature* const last = last_of(name);
+      if (last == nullptr) continue;
       numbers += last->count;
       if (numbers > request_.memory_bytes / 4 / sizeof(std::int64_t)) {
         throw Error(Code::limit,
@@ -161,6 +196,8 @@ class RecordUnpacking {
 
   const UnpackRequest& request_;
   const std::vector<std::string> features_;
+  const std::vector<std::pair<std::string, std::vector<std::uint64_t>>> shapes_;
+  std::vector<ParsedFeature> parsed_;  // of the record at hand
   WindowReader window_;
   ViewBytes view_;
   OutputFile out_;
@@ -196,8 +233,12 @@ UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found) {
   if (const std::optional<std::uint64_t> free = free_space(request.into.descriptor());
       free && found.most_bytes > *free)
     throw no_room_to_unpack(request.file.path(), found.most_bytes, *free);
-  RecordUnpacking(request, std::move(found.features)).run(found.most_bytes);
-  return {.notes = std::move(found.survey.notes), .left_out = std::move(found.survey.left_out)};
+  UnpackReport report{.notes = std::move(found.survey.notes),
+                      .left_out = std::move(found.survey.left_out),
+                      .classes = std::move(found.survey.classes)};
+  const std::uint64_t most_bytes = found.most_bytes;
+  RecordUnpacking(request, std::move(found)).run(most_bytes);
+  return report;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ using Target = int (*)(const std::uint8_t* data, std::size_t size);
 
 extern "C" {
 int fuzz_csv(const std::uint8_t*, std::size_t);
+int fuzz_features_json(const std::uint8_t*, std::size_t);
 int fuzz_hdf5_describe(const std::uint8_t*, std::size_t);
 int fuzz_hdf5_own(const std::uint8_t*, std::size_t);
 int fuzz_hdf5_scan(const std::uint8_t*, std::size_t);
@@ -53,6 +54,7 @@ struct NamedTarget {
 
 constexpr NamedTarget kTargets[] = {
     {"fuzz_csv", fuzz_csv},
+    {"fuzz_features_json", fuzz_features_json},
     {"fuzz_hdf5_describe", fuzz_hdf5_describe},
     {"fuzz_hdf5_own", fuzz_hdf5_own},
     {"fuzz_hdf5_scan", fuzz_hdf5_scan},

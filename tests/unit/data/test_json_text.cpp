@@ -34,4 +34,21 @@ TEST_CASE("json text: nesting takes no stack") {
   CHECK(json_fault(std::string(1'000'000, '[')).has_value());
 }
 
+TEST_CASE("json text: a document is read as a tree, of limited depth") {
+  const auto root = parse_json(
+      R"({"a": [1, -2.50, "x", null, true], "b": {"c": {}}, "a": 18446744073709551615})");
+  REQUIRE(root);
+  CHECK(root->find("a")->text == "18446744073709551615");
+  const JsonValue& list = root->elements[0];
+  REQUIRE(list.elements.size() == 5);
+  CHECK(list.elements[1].text == "-2.50");
+  CHECK(list.elements[2].type == JsonValue::Type::string);
+  CHECK(list.elements[4].text == "true");
+  CHECK(root->find("b")->find("c")->type == JsonValue::Type::object);
+  CHECK(root->find("d") == nullptr);
+  CHECK(!parse_json("{\"a\": 1,}"));
+  CHECK(parse_json(std::string(64, '[') + std::string(64, ']')));
+  CHECK(!parse_json(std::string(65, '[') + std::string(65, ']')));
+}
+
 }  // namespace shale

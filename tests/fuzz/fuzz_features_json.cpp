@@ -1,0 +1,21 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "shale/base/bytes.hpp"
+#include "shale/data/schema.hpp"
+
+#include "formats/record/record_described.hpp"
+
+// Any bytes are a features.json: shapes that numbers get from it have as many elements as they.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  for (const auto& [name, feature] : shale::parse_features_json(shale::as_text(bytes))) {
+    for (const std::uint64_t count : {0, 1, 12, 4096}) {
+      const auto sides = shale::shape_of_numbers(feature.shape, count);
+      std::uint64_t numbers = 1;
+      for (const std::uint64_t side : sides) numbers *= side;
+      if (!sides.empty() && numbers != count) __builtin_trap();
+    }
+  }
+  return 0;
+}
