@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 
+import conftest
 import h5py
 import lmdb
 import numpy as np
@@ -281,3 +282,16 @@ def test_more_files_than_a_shell_grants(tmp_path):
         (tmp_path / f"set/part-{number}.tfrecord").write_bytes((tmp_path / "one").read_bytes())
     code = f"import resource, shale; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 4096)); print(len(shale.Dataset({str(tmp_path / 'set')!r})))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"150\n"
+
+
+def test_more_arrays_than_may_be_open_are_converted(tmp_path):
+    (tmp_path / "set").mkdir()
+    for part in range(150):
+        np.save(tmp_path / f"set/{part}.npy", np.arange(part, part + 3, dtype=">u2" if part % 2 else "<u2"))
+    words = ["sh", "-c", 'ulimit -n 64; exec "$@"', "-", conftest.SHALE, "convert", tmp_path / "set", tmp_path / "out", "--to", "npy"]
+    done = subprocess.run(words, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert b"59 more arrays are read in these ways" in done.stdout + done.stderr
+    with shale.Dataset(tmp_path / "out") as made:
+        found = [made[row][next(iter(made.types))] for row in range(len(made))]
+    assert np.array_equal(found, np.concatenate([np.arange(part, part + 3) for part in range(150)]))

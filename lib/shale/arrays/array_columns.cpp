@@ -13,6 +13,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/stored_tensor.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/path_facts.hpp"
 
 namespace shale {
@@ -86,8 +87,20 @@ struct Found {
   LeftOutList left_out;
 };
 
-void add_word(const Word& word, const std::vector<SampleAxis>& axes, Found& found) {
+// What is opened for each read.
+std::shared_ptr<const InputFile> closed(const std::string& path) {
+  const auto file = std::make_shared<InputFile>(path);
+  file->close();
+  return file;
+}
+
+void add_word(const Word& word, const std::vector<SampleAxis>& axes, bool stays_open,
+              Found& found) {
   ArrayFiles files = open_arrays(word.path);
+  if (!stays_open) {
+    const std::shared_ptr<const InputFile> file = closed(word.path);
+    for (ArrayFile& array : files.arrays) array.file = file;
+  }
   if (!files.left_out.empty()) {
     found.notes.push_back(fmt::format("{}: leaving out members that are not arrays: {}",
                                       printable(word.path), printable(names_of(files.left_out))));
@@ -248,7 +261,9 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
         .hint("pass only .npy, .npz, .pt or .safetensors files, or a single input");
   }
   Found found;
-  for (const Word& word : words) add_word(word, axes, found);
+  constexpr std::uint64_t kOtherFiles = 40;  // of the output, and what is scratch
+  const bool stay_open = allow_open_files(words.size() + kOtherFiles);
+  for (const Word& word : words) add_word(word, axes, stay_open, found);
   check_axes(axes, found);
   drop(found, dropped);
   ArrayColumns result;

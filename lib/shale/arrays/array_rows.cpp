@@ -83,8 +83,12 @@ void ArrayRows::take(std::uint64_t row, std::uint64_t rows, std::uint64_t memory
                      PendingSample& run, const Events& events) {
   FieldPlace place{.offset = 0, .length = rows * stride_};
   std::shared_ptr<std::vector<std::byte>> column;
-  if (located_) {
+  if (located_ && located_->descriptor() >= 0) {
     place.offset = offset_ + row * stride_;
+  } else if (located_) {
+    // Of more files than may be open: those of the runs under way could be as many.
+    column = std::make_shared<std::vector<std::byte>>(place.length);
+    located_->read_exact(offset_ + row * stride_, *column);
   } else {
     if (!stream_) stream_ = open_stream(memory_bytes, events);
     column = std::make_shared<std::vector<std::byte>>(place.length);
@@ -93,7 +97,7 @@ void ArrayRows::take(std::uint64_t row, std::uint64_t rows, std::uint64_t memory
   }
   run.bytes += place.length;
   run.cells.push_back({.place = place});
-  run.descriptors.push_back(located_ ? located_->descriptor() : -1);
+  run.descriptors.push_back(column ? -1 : located_->descriptor());
   run.columns.push_back(std::move(column));
   run.swaps.emplace_back(array_.swaps);
 }
@@ -134,6 +138,11 @@ FortranPlan ArrayRows::fortran_plan(std::uint64_t memory_bytes) const {
 
 std::unique_ptr<RowStream> ArrayRows::open_stream(std::uint64_t memory_bytes,
                                                   const Events& events) {
+  if (array_.file->descriptor() < 0) {
+    ArrayFile opened = array_;
+    opened.file = std::make_shared<const InputFile>(array_.file->path());
+    return ArrayRows(std::move(opened), stride_, scratch_folder_).open_stream(memory_bytes, events);
+  }
   if (fortran_ && !array_.archived)
     return open_fortran(fortran(array_.file), memory_bytes, scratch_folder_, events);
   if (!fortran_) {

@@ -229,11 +229,11 @@ Limit granted_memory(std::optional<std::string_view> asked) {
   return memory;
 }
 
-void allow_open_files(std::uint64_t count) {
+bool allow_open_files(std::uint64_t count) {
   rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return true;
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, count);
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == count;
 }
 
 std::string enough_memory_hint(std::uint64_t bytes) {

@@ -40,7 +40,8 @@ struct Limit {
 [[nodiscard]] Limit granted_memory(std::optional<std::string_view> asked);
 
 /// Has the process open so many files, or as many as the system lets it: shells grant few of those.
-void allow_open_files(std::uint64_t count);
+/// True: so many.
+bool allow_open_files(std::uint64_t count);
 
 /// A hint that names a --memory with which it goes, in whole MiB: for what is known to be enough,
 /// not for the least that would do.

@@ -6,6 +6,7 @@
 #include "shale/arrays/array_rows.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
 
@@ -58,12 +59,7 @@ class ArraySource final : public Source {
       info_.memory_bytes = request_.memory_bytes;
       fortran_bytes_ = std::max(kLeastFortranMemory, request_.memory_bytes / fortran);
     }
-    for (const OpenColumn& column : columns_) {
-      for (const ArrayRows& array : column.arrays) {
-        for (std::string& note : array.notes(fortran_bytes_))
-          info_.notes.push_back(std::move(note));
-      }
-    }
+    note_what_is_put_in_order();
     info_.row_bytes = row_bytes;
     info_.keys_are_unique = true;
     info_.manifest = {.kind = std::string(kArrays),
@@ -103,6 +99,22 @@ class ArraySource final : public Source {
   }
 
  private:
+  // Of a set of files all may be big-endian, or in Fortran order.
+  void note_what_is_put_in_order() {
+    constexpr std::uint64_t kMostNotes = 16;
+    std::uint64_t count = 0;
+    for (const OpenColumn& column : columns_) {
+      for (const ArrayRows& array : column.arrays) {
+        for (std::string& note : array.notes(fortran_bytes_)) {
+          if (++count <= kMostNotes) info_.notes.push_back(std::move(note));
+        }
+      }
+    }
+    if (count > kMostNotes)
+      info_.notes.push_back(
+          fmt::format("{} more arrays are read in these ways", format_count(count - kMostNotes)));
+  }
+
   // What tells one array from another of its shape: folds, seeds and splits come in equal ones.
   [[nodiscard]] std::string content_of(const ArrayFile& array) const {
     if (array.archived) return fmt::format("crc32 {:08x}", array.archived->crc32);
