@@ -9,6 +9,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/encoding/encode_batch.hpp"
+#include "shale/encoding/written_images.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/source.hpp"
 #include "shale/manifest/csv.hpp"
@@ -17,7 +18,6 @@
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/targets/run_state.hpp"
-#include "shale/targets/written_images.hpp"
 
 // What a conversion into a dataset and one into a single file have in common: all but where the
 // result comes to stand.

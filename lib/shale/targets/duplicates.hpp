@@ -7,9 +7,9 @@
 
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/encoding/written_images.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/targets/dataset_output.hpp"
-#include "shale/targets/written_images.hpp"
 
 namespace shale {
 

@@ -1,4 +1,4 @@
-#include "shale/targets/written_images.hpp"
+#include "shale/encoding/written_images.hpp"
 
 #include <algorithm>
 #include <array>

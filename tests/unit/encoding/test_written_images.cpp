@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/bytes.hpp"
-#include "shale/targets/written_images.hpp"
+#include "shale/encoding/written_images.hpp"
 
 #include "tests/support/temp_dir.hpp"
 
