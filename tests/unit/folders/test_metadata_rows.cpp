@@ -199,6 +199,14 @@ TEST_CASE("metadata: a sample without row, or whose row lacks the label, has non
   CHECK(folder.next().cells.size() == 1);
 }
 
+TEST_CASE("metadata: an empty cell of CSV is no label") {
+  MetadataFolder folder;
+  folder.write("metadata.csv", "file_name,label\na.png,\nb.png,7\n");
+  folder.join("metadata.csv", {"a.png", "b.png"});
+  CHECK(folder.next().cells.empty());
+  CHECK(folder.next().cells.size() == 1);
+}
+
 TEST_CASE("metadata: names that are taken become others") {
   CHECK(metadata_field_name("caption", "image") == "caption");
   CHECK(metadata_field_name("key", "image") == "key_column");
