@@ -66,3 +66,26 @@ def test_a_set_of_files_and_a_join_are_read_as_they_were(tmp_path):
     run_shale("convert", *words, tmp_path / "join", "--to", "record", "--parse", "msgpack", "--on", "key")
     told = run_shale("verify", tmp_path / "join", "--against", words[0], "--against", words[1], "--on", "key").stdout
     assert b"the source holds the same samples" in told
+
+
+@pytest.mark.parametrize("parse", [("--parse", "msgpack"), ("--database", "images,labels")], ids=str)
+def test_a_copy_of_the_set_knows_it_too(tmp_path, parse):
+    source = write_source(tmp_path, parse)
+    run_shale("convert", source, tmp_path / "out", "--to", "record", *parse)
+    run_shale("convert", tmp_path / "out", tmp_path / "copy", "--to", "lmdb")
+    assert json.loads((tmp_path / "copy/dataset.json").read_text())["options"][parse[0][2:]] == parse[1]
+    run_shale("verify", tmp_path / "copy", "--against", source)
+    run_shale("convert", tmp_path / "out", tmp_path / "copy", "--to", "lmdb")  # is complete
+
+
+def test_characters_that_need_escapes_are_recorded(tmp_path):
+    pattern = "image=im\\n\n%d, label:integer=lb\\x\\%d"
+    source = tmp_path / "source.lmdb"
+    write_lmdb(source, [(b"im\\n\n%d" % i, b"%d" % i) for i in range(9)] + [(b"lb\\x\\%d" % i, b"%d" % i) for i in range(9)])
+    run_shale("convert", source, tmp_path / "out", "--to", "record", "--parse", pattern)
+    assert json.loads((tmp_path / "out/dataset.json").read_text())["options"]["parse"] == "image=im\\\\n\\n%d, label:integer=lb\\\\x\\\\%d"
+    run_shale("verify", tmp_path / "out", "--against", source)
+    run_shale("convert", source, tmp_path / "out", "--to", "record", "--parse", pattern)  # is complete
+    run_shale("convert", tmp_path / "out", tmp_path / "copy", "--to", "lmdb")
+    run_shale("convert", tmp_path / "out", tmp_path / "copy", "--to", "lmdb")
+    run_shale("verify", tmp_path / "copy", "--against", source)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shale/base/bytes.hpp"
@@ -137,6 +138,9 @@ struct SourceInfo {
   std::string metadata;       ///< what came from rows of metadata.csv: kMetadataOption; empty: none
   std::string folders;        ///< names of the folders that samples are joined from: "image,mask"
   std::string fields;         ///< which were taken, and their names: kFieldsOption; empty: as it is
+  /// What --parse and --database found the samples by, of the input or of the dataset that it is:
+  /// as the options of manifests have it.
+  std::vector<std::pair<std::string, std::string>> parsing = {};
   bool leaves_bytes = false;  ///< fields are not taken whose bytes `manifest` counts
   /// Of a folder: when the last one of its files was modified, in nanoseconds since 1970; else 0.
   std::int64_t modified_ns = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -220,10 +222,16 @@ ManifestSource source_from_json(const Json& source) {
   return made;
 }
 
+// As a person may see it; what was written so stays.
+std::string shown(std::string text) {
+  const std::optional<std::string> bytes = unescaped(text);
+  return bytes && printable(*bytes) == text ? text : printable(text);
+}
+
 std::vector<std::pair<std::string, std::string>> options_from_json(const Json& json) {
   std::vector<std::pair<std::string, std::string>> options;
   for (const auto& option : json.items())
-    options.emplace_back(printable(option.key()), printable(name_from_json(option.value())));
+    options.emplace_back(printable(option.key()), shown(name_from_json(option.value())));
   return options;
 }
 

@@ -30,6 +30,7 @@
 #include "shale/shards/open_shards.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/damaged_blocks.hpp"
+#include "shale/sources/input_request.hpp"
 
 namespace shale {
 namespace {
@@ -320,6 +321,8 @@ class DatasetSource final : public OrderableSource {
       if (option == kMetadataOption) info_.metadata = value;
       if (option == kFoldersOption) info_.folders = value;
       if (option == kFieldsOption) info_.fields = taken_names(value);
+      if (option == kParseOption || option == kDatabaseOption)
+        info_.parsing.emplace_back(option, value);
     }
     info_.classes = manifest_.classes;
     const std::vector<std::size_t> images = image_fields_of(manifest_);

@@ -47,12 +47,16 @@ ParsingWords parsing_words(const Parsing& parsing) {
     words.emplace_back(kParseOption, name_of(*parsing.dialect));
   }
   if (!parsing.database.empty()) words.emplace_back(kDatabaseOption, parsing.database);
-  std::erase_if(words, [](const auto& word) { return printable(word.second) != word.second; });
+  for (auto& word : words) word.second = printable(word.second);
   return words;
 }
 
 Parsing recorded_parsing(const Manifest& manifest) {
-  return wanted_parsing(option_of(manifest, kParseOption), option_of(manifest, kDatabaseOption));
+  const auto value_of = [&](std::string_view option) {
+    const std::string value = option_of(manifest, option);
+    return unescaped(value).value_or(value);
+  };
+  return wanted_parsing(value_of(kParseOption), value_of(kDatabaseOption));
 }
 
 InputRequest recorded_input(const Manifest& manifest, const std::string& dataset,

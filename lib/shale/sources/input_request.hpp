@@ -42,8 +42,8 @@ struct ContainerRequest {
 /// The options of manifests that hold what --parse and --database asked for.
 inline constexpr std::string_view kParseOption = "parse", kDatabaseOption = "database";
 using ParsingWords = std::vector<std::pair<std::string, std::string>>;
-/// Those of them that it takes, with their values; recorded_parsing() reads them. Not where they
-/// have characters that the options of a manifest cannot.
+/// Those of them that it takes, with their values as printable() has them; recorded_parsing() reads
+/// them.
 [[nodiscard]] ParsingWords parsing_words(const Parsing& parsing);
 /// How the file was read that the dataset was made from, as far as somebody asked for it.
 [[nodiscard]] Parsing recorded_parsing(const Manifest& manifest);

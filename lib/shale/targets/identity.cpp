@@ -93,7 +93,9 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (!source.folders.empty()) options.emplace_back(kFoldersOption, source.folders);
   if (!source.fields.empty()) options.emplace_back(kFieldsOption, source.fields);
   if (request.fields.is_lossy) options.emplace_back(kLossyOption, "yes");
-  for (auto& word : parsing_words(request.container.parsing)) options.push_back(std::move(word));
+  ParsingWords parsing = parsing_words(request.container.parsing);
+  if (parsing.empty()) parsing = source.parsing;
+  for (auto& word : parsing) options.push_back(std::move(word));
   if (!request.axes.empty()) options.emplace_back(kAxisOption, axes_text(request.axes));
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
