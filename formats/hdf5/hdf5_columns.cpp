@@ -13,6 +13,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/schema_text.hpp"
 
+#include "formats/hdf5/hdf5_class_names.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
 
@@ -25,6 +26,8 @@
 //
 // Its size depends on names and types only: sides and addresses have a fixed width. So it is
 // written last, into the place that was left for it.
+//
+// The header of a label that has class names lies behind the last column (hdf5_class_names.cpp).
 
 namespace shale {
 namespace {
@@ -150,24 +153,40 @@ std::uint32_t longest_part(const Schema& schema) {
   return static_cast<std::uint32_t>(longest - schema.fields.begin());
 }
 
-// Without the zeros behind it.
-std::vector<std::byte> metadata(const Hdf5Plan& plan, std::uint64_t samples,
-                                std::span<const std::uint64_t> part_bytes,
-                                std::span<const ColumnExtent> extents) {
+// Without the zeros behind the head.
+ShardMetadata metadata(const Hdf5Plan& plan, std::uint64_t samples,
+                       std::span<const std::uint64_t> part_bytes,
+                       std::span<const ColumnExtent> extents, const LabelNames& names) {
+  ShardMetadata made;
   std::vector<NamedHeader> headers;
+  const std::uint64_t end = extents.back().offset;
+  const std::size_t label = names.names.empty() ? plan.columns.size() : plan.column_of(names.field);
   for (std::size_t i = 0; i < plan.columns.size(); ++i) {
     const Hdf5Column& column = plan.columns[i];
-    headers.push_back(
-        {column.name, dataset_header_bytes(column.sides(samples, part_bytes[column.part]),
-                                           datatype_bytes(column.dtype),
-                                           {extents[i].offset, extents[i].length})});
+    const auto header = [&](std::span<const HeaderMessage> attributes) {
+      return dataset_header_bytes(column.sides(samples, part_bytes[column.part]),
+                                  datatype_bytes(column.dtype),
+                                  {extents[i].offset, extents[i].length}, attributes);
+    };
+    if (i != label) {
+      headers.push_back({.name = column.name, .header = header({})});
+      continue;
+    }
+    headers.push_back({.name = column.name, .header = {}, .address = aligned(end)});
+    made.tail.resize(aligned(end) - end);
+    const std::vector<std::byte> named = named_header_bytes(aligned(end), names.names, header);
+    made.tail.insert(made.tail.end(), named.begin(), named.end());
   }
   std::vector<HeaderMessage> attributes;
   if (!plan.schema_text.empty()) {
-    attributes.push_back(attribute_message({std::string(kSchemaAttribute), plan.schema_text},
-                                           fixed_text_type_bytes(plan.schema_text.size())));
+    const Bytes text = as_bytes(plan.schema_text);
+    attributes.push_back(attribute_message({.name = std::string(kSchemaAttribute),
+                                            .datatype = fixed_text_type_bytes(text.size()),
+                                            .sides = {},
+                                            .value = {text.begin(), text.end()}}));
   }
-  return file_head_bytes(headers, extents.back().offset, attributes);
+  made.head = file_head_bytes(headers, end + made.tail.size(), attributes);
+  return made;
 }
 
 }  // namespace
@@ -199,6 +218,10 @@ std::size_t Hdf5Plan::values_of(std::uint32_t part) const {
   if (found == columns.end())
     throw Error(Code::bug, "no HDF5 column was planned for part {}", part);
   return static_cast<std::size_t>(found - columns.begin());
+}
+
+std::size_t Hdf5Plan::column_of(std::size_t field) const {
+  return values_of(static_cast<std::uint32_t>(field + (has_keys() ? 1 : 0)));
 }
 
 std::optional<std::size_t> Hdf5Plan::offsets_of(std::uint32_t part) const {
@@ -244,7 +267,7 @@ Hdf5Plan plan_columns(const Schema& schema) {
   if (plan.schema_text.size() > kMostSchemaTextBytes) plan.schema_text.clear();
   const std::vector<std::uint64_t> no_bytes(plan.parts);
   const std::vector<ColumnExtent> nowhere(plan.columns.size() + 1);
-  plan.head_bytes = aligned(metadata(plan, 0, no_bytes, nowhere).size());
+  plan.head_bytes = aligned(metadata(plan, 0, no_bytes, nowhere, {}).head.size());
   return plan;
 }
 
@@ -267,16 +290,16 @@ std::vector<ColumnExtent> place_columns(const Hdf5Plan& plan, std::uint64_t samp
   return extents;
 }
 
-std::vector<std::byte> shard_head(const Hdf5Plan& plan, std::uint64_t samples,
-                                  std::span<const std::uint64_t> part_bytes) {
-  std::vector<std::byte> head =
-      metadata(plan, samples, part_bytes, place_columns(plan, samples, part_bytes));
-  if (head.size() > plan.head_bytes) {
+ShardMetadata shard_metadata(const Hdf5Plan& plan, std::uint64_t samples,
+                             std::span<const std::uint64_t> part_bytes, const LabelNames& names) {
+  ShardMetadata made =
+      metadata(plan, samples, part_bytes, place_columns(plan, samples, part_bytes), names);
+  if (made.head.size() > plan.head_bytes) {
     throw Error(Code::bug, "an HDF5 shard's metadata takes {} bytes, but {} were left for it",
-                head.size(), plan.head_bytes);
+                made.head.size(), plan.head_bytes);
   }
-  head.resize(plan.head_bytes);
-  return head;
+  made.head.resize(plan.head_bytes);
+  return made;
 }
 
 }  // namespace shale

@@ -9,6 +9,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/data/row_storage.hpp"
 #include "shale/data/schema.hpp"
+#include "shale/format/format.hpp"
 
 // What the writer and the scanner of shale's own shards agree on: which datasets there are, and
 // where they are. FORMAT.md, "datasets".
@@ -74,6 +75,8 @@ struct Hdf5Plan {
   [[nodiscard]] bool has_keys() const { return rows.has_index(); }
   /// The column that holds the values of a part.
   [[nodiscard]] std::size_t values_of(std::uint32_t part) const;
+  /// The column that holds the values of a field.
+  [[nodiscard]] std::size_t column_of(std::size_t field) const;
   /// The column of offsets into it, or of firsts; nullopt if its values are all of one size, or
   /// lists.
   [[nodiscard]] std::optional<std::size_t> offsets_of(std::uint32_t part) const;
@@ -95,8 +98,13 @@ struct Hdf5Plan {
 [[nodiscard]] std::vector<ColumnExtent> place_columns(const Hdf5Plan& plan, std::uint64_t samples,
                                                       std::span<const std::uint64_t> part_bytes);
 
-/// The metadata of such a shard: the first plan.head_bytes bytes of its file.
-[[nodiscard]] std::vector<std::byte> shard_head(const Hdf5Plan& plan, std::uint64_t samples,
-                                                std::span<const std::uint64_t> part_bytes);
+/// The metadata of such a shard: the first plan.head_bytes bytes of its file, and what follows the
+/// last column, if it has class names.
+struct ShardMetadata {
+  std::vector<std::byte> head, tail;
+};
+[[nodiscard]] ShardMetadata shard_metadata(const Hdf5Plan& plan, std::uint64_t samples,
+                                           std::span<const std::uint64_t> part_bytes,
+                                           const LabelNames& names);
 
 }  // namespace shale

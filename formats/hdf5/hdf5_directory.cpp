@@ -22,9 +22,6 @@ namespace {
 
 using Role = Hdf5Column::Role;
 
-// Far above what a group of kMaxHdf5Fields and a dataset without large attributes need.
-constexpr std::uint64_t kMaxRootBytes = 8 << 20, kMaxDatasetBytes = 256 * 1024;
-
 // A dataset as its header describes it.
 struct FoundDataset {
   std::uint64_t address = 0;  // of the header
@@ -266,9 +263,9 @@ std::optional<Schema> recognize_own_hdf5(const InputFile& file, const WalkProgre
     const std::uint64_t root = read_superblock(file).root_address;
     for (const HeaderMessage& message : read_object_header(file, root, kMaxRootBytes)) {
       if (message.type != MessageType::attribute) continue;
-      const std::optional<TextAttribute> attribute = read_attribute(message, file.path());
-      if (attribute && attribute->name == kSchemaAttribute)
-        schema = parse_schema_text(attribute->text);
+      const std::optional<Attribute> attribute = read_attribute(message, file.path());
+      if (attribute && attribute->name == kSchemaAttribute && attribute->sides.empty())
+        schema = parse_schema_text(as_text(attribute->value));
     }
     if (!schema) return std::nullopt;
     bool is_sound = true;

@@ -12,6 +12,7 @@
 #include "formats/hdf5/foreign/hdf5_foreign.hpp"
 #include "formats/hdf5/foreign/hdf5_listing.hpp"
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"
+#include "formats/hdf5/hdf5_class_names.hpp"
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_directory.hpp"
 #include "formats/hdf5/hdf5_layout_writer.hpp"
@@ -189,6 +190,7 @@ const Format hdf5_format = {
         [](const OptionSet& options) { return options.text(kLayoutOption) == kFlatLayout; },
     .layouts = kWrittenLayouts,
     .reader = kHdf5Reader,
+    .classes = &hdf5_class_place,
 };
 
 }  // namespace shale

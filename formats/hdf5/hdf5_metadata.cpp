@@ -173,6 +173,12 @@ HeaderMessage nowhere_else_message(MessageType type) {
   return message_of(type, 0, std::move(body));
 }
 
+void add_attributes(std::vector<HeaderMessage>& messages,
+                    std::span<const HeaderMessage> attributes) {
+  if (!attributes.empty()) messages.push_back(nowhere_else_message(MessageType::attribute_info));
+  messages.insert(messages.end(), attributes.begin(), attributes.end());
+}
+
 }  // namespace
 
 std::uint32_t lookup3(Bytes bytes) {
@@ -286,32 +292,38 @@ HeaderMessage link_message(const HardLink& link) {
   return message_of(MessageType::link, 0, std::move(body));
 }
 
-HeaderMessage attribute_message(const TextAttribute& attribute, Bytes datatype) {
+HeaderMessage attribute_message(const Attribute& attribute) {
+  const HeaderMessage simple = dataspace_message(attribute.sides);
+  const Bytes dataspace = attribute.sides.empty() ? as_bytes(kScalarDataspace) : Bytes(simple.body);
   ByteWriter body;
   body.write(std::uint8_t{3});
   body.write(std::uint8_t{0});
   body.write(static_cast<std::uint16_t>(attribute.name.size() + 1));
-  body.write(static_cast<std::uint16_t>(datatype.size()));
-  body.write(static_cast<std::uint16_t>(kScalarDataspace.size()));
+  body.write(static_cast<std::uint16_t>(attribute.datatype.size()));
+  body.write(static_cast<std::uint16_t>(dataspace.size()));
   body.write(std::uint8_t{0});
   body.write_text(attribute.name);
   body.write(std::uint8_t{0});
-  body.write_bytes(datatype);
-  body.write_text(kScalarDataspace);
-  body.write_text(attribute.text);
+  body.write_bytes(attribute.datatype);
+  body.write_bytes(dataspace);
+  body.write_bytes(attribute.value);
   return message_of(MessageType::attribute, 0, std::move(body));
 }
 
-std::optional<TextAttribute> read_attribute(const HeaderMessage& message, const std::string& path) {
+std::optional<Attribute> read_attribute(const HeaderMessage& message, const std::string& path) {
+  const auto copy = [](Bytes bytes) { return std::vector<std::byte>(bytes.begin(), bytes.end()); };
   ByteReader in = reader_of(message, path);
   if (in.read_u8() != 3 || in.read_u8() != 0) return std::nullopt;
   const std::uint16_t name = in.read_u16(), datatype = in.read_u16(), dataspace = in.read_u16();
   if (in.read_u8() != 0 || name == 0) return std::nullopt;
-  TextAttribute attribute{.name = std::string(as_text(in.read_bytes(name))), .text = {}};
-  attribute.name.pop_back();
-  in.skip(datatype);
-  if (as_text(in.read_bytes(dataspace)) != kScalarDataspace) return std::nullopt;
-  attribute.text = as_text(in.read_bytes(in.remaining()));
+  Attribute attribute;
+  attribute.name = as_text(in.read_bytes(name - 1U));
+  in.skip(1);
+  attribute.datatype = copy(in.read_bytes(datatype));
+  const std::uint64_t offset = in.offset();
+  attribute.sides =
+      read_dataspace({MessageType::dataspace, 0, offset, copy(in.read_bytes(dataspace))}, path);
+  attribute.value = copy(in.read_bytes(in.remaining()));
   return attribute;
 }
 
@@ -325,12 +337,14 @@ HeaderMessage group_info_message() {
 
 std::vector<std::byte> dataset_header_bytes(std::span<const std::uint64_t> sides,
                                             std::vector<std::byte> datatype,
-                                            const ContiguousData& data) {
-  const HeaderMessage messages[] = {
+                                            const ContiguousData& data,
+                                            std::span<const HeaderMessage> attributes) {
+  std::vector<HeaderMessage> messages = {
       dataspace_message(sides),
       {MessageType::datatype, kConstant, 0, std::move(datatype)},
       fill_value_message(),
       layout_message({data.bytes == 0 ? kHdf5Nowhere : data.address, data.bytes})};
+  add_attributes(messages, attributes);
   return object_header_bytes(messages);
 }
 
@@ -339,10 +353,10 @@ std::vector<std::byte> file_head_bytes(std::span<const NamedHeader> datasets,
                                        std::span<const HeaderMessage> attributes) {
   const auto root_with_base = [&](std::uint64_t next) {
     std::vector<HeaderMessage> messages = {group_info_message(), link_info_message()};
-    if (!attributes.empty()) messages.push_back(nowhere_else_message(MessageType::attribute_info));
-    messages.insert(messages.end(), attributes.begin(), attributes.end());
+    add_attributes(messages, attributes);
     for (const NamedHeader& dataset : datasets) {
-      messages.push_back(link_message({dataset.name, next}));
+      const bool is_here = dataset.address == kHdf5Nowhere;
+      messages.push_back(link_message({dataset.name, is_here ? next : dataset.address}));
       next += dataset.header.size();
     }
     return object_header_bytes(messages);
@@ -464,6 +478,16 @@ std::optional<HardLink> read_link(const HeaderMessage& message, const std::strin
   link.name = as_text(in.read_bytes(name_bytes));
   link.address = in.read_u64();
   return link;
+}
+
+std::optional<std::uint64_t> address_of_dataset(const InputFile& file, std::string_view name) {
+  const std::uint64_t root = read_superblock(file).root_address;
+  for (const HeaderMessage& message : read_object_header(file, root, kMaxRootBytes)) {
+    if (message.type != MessageType::link) continue;
+    const std::optional<HardLink> link = read_link(message, file.path());
+    if (link && link->name == name) return link->address;
+  }
+  return std::nullopt;
 }
 
 bool has_compact_links(const HeaderMessage& link_info, const std::string& path) {

@@ -21,6 +21,10 @@ inline constexpr std::uint64_t kHdf5Nowhere = ~std::uint64_t{0};
 inline constexpr std::uint64_t kSuperblockBytes = 48;
 inline constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
 
+/// Far above what the headers of a group of kMaxHdf5Fields, and of a dataset without large
+/// attributes, need.
+inline constexpr std::uint64_t kMaxRootBytes = 8 << 20, kMaxDatasetBytes = 256 * 1024;
+
 /// Numbers of header messages (section IV.A.2).
 enum class MessageType : std::uint8_t {
   nil = 0x00,
@@ -77,21 +81,24 @@ struct Superblock {
 [[nodiscard]] HeaderMessage link_info_message();
 [[nodiscard]] HeaderMessage group_info_message();
 
+/// What an object has beside its data.
+struct Attribute {
+  std::string name;
+  std::vector<std::byte> datatype;   ///< the body of its message
+  std::vector<std::uint64_t> sides;  ///< none: a scalar
+  std::vector<std::byte> value;
+};
+[[nodiscard]] HeaderMessage attribute_message(const Attribute& attribute);
 /// The object header of a contiguous dataset; one without bytes lies nowhere.
-[[nodiscard]] std::vector<std::byte> dataset_header_bytes(std::span<const std::uint64_t> sides,
-                                                          std::vector<std::byte> datatype,
-                                                          const ContiguousData& data);
+[[nodiscard]] std::vector<std::byte> dataset_header_bytes(
+    std::span<const std::uint64_t> sides, std::vector<std::byte> datatype,
+    const ContiguousData& data, std::span<const HeaderMessage> attributes = {});
 /// The object header of a dataset at the root.
 struct NamedHeader {
   std::string name;
   std::vector<std::byte> header;
+  std::uint64_t address = kHdf5Nowhere;  ///< of one that is written elsewhere, and is empty here
 };
-/// A string that an object has beside its data.
-struct TextAttribute {
-  std::string name, text;
-};
-/// Of an attribute message: one string of a length of its own, with a datatype message as given.
-[[nodiscard]] HeaderMessage attribute_message(const TextAttribute& attribute, Bytes datatype);
 /// Superblock, root group and these object headers: a file up to where its data begins. Its size
 /// depends on names, headers and the attributes of the root group only.
 [[nodiscard]] std::vector<std::byte> file_head_bytes(
@@ -115,11 +122,15 @@ struct TextAttribute {
 /// The place of a contiguous dataset, not compared with the file's size.
 [[nodiscard]] ContiguousData read_layout(const HeaderMessage& message, const std::string& path);
 /// Nullopt for an attribute that is not written as attribute_message() does.
-[[nodiscard]] std::optional<TextAttribute> read_attribute(const HeaderMessage& message,
-                                                          const std::string& path);
+[[nodiscard]] std::optional<Attribute> read_attribute(const HeaderMessage& message,
+                                                      const std::string& path);
 /// Nullopt for a link that is not a hard one.
 [[nodiscard]] std::optional<HardLink> read_link(const HeaderMessage& message,
                                                 const std::string& path);
+/// The address of a dataset's object header, by a link of the root group; nullopt: it has none.
+/// Errors: Code::damaged, Code::unsupported, Code::limit, Code::io.
+[[nodiscard]] std::optional<std::uint64_t> address_of_dataset(const InputFile& file,
+                                                              std::string_view name);
 /// True if the group's links lie in its header, all of them.
 [[nodiscard]] bool has_compact_links(const HeaderMessage& link_info, const std::string& path);
 

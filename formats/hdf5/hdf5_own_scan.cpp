@@ -15,6 +15,7 @@
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/value_checksum.hpp"
 
+#include "formats/hdf5/hdf5_class_names.hpp"
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_directory.hpp"
 
@@ -384,11 +385,15 @@ class FixedScanner {
     }
     if (!count_bytes()) return;
     const std::vector<ColumnExtent> extents = place_columns(plan_, input_.samples, part_bytes_);
-    if (extents.back().offset != file_.size()) {
+    const ShardMetadata expected =
+        shard_metadata(plan_, input_.samples, part_bytes_, names_in_file());
+    const std::uint64_t end = extents.back().offset + expected.tail.size();
+    if (end != file_.size()) {
       report("the file size does not match its rows", std::nullopt, "",
-             fmt::format("{} bytes", file_.size()), fmt::to_string(extents.back().offset));
+             fmt::format("{} bytes", file_.size()), fmt::to_string(end));
     }
-    check_head();
+    check_metadata(0, expected.head);
+    check_metadata(extents.back().offset, expected.tail);
     for (std::size_t i = 0; i < part_bytes_.size(); ++i) {
       if (extents[i].offset == input_.bases[i]) continue;
       report("the dataset does not begin where the manifest says", extents[i].offset,
@@ -421,15 +426,30 @@ class FixedScanner {
     return true;
   }
 
+  // Whether they are those of the manifest is not asked here. Of damage the metadata tell.
+  [[nodiscard]] LabelNames names_in_file() const {
+    for (std::size_t i = 0; i < input_.schema.fields.size(); ++i) {
+      const Field& field = input_.schema.fields[i];
+      if (field.kind != Kind::integer) continue;
+      try {
+        LabelNames names{i, hdf5_class_place.read(file_, field.name)};
+        if (hdf5_class_place.bytes(names.names) > 0) return names;
+      } catch (const Error& error) {
+        if (!is_about_bytes(error)) throw;
+      }
+    }
+    return {};
+  }
+
   // Our own metadata has one form: anything else is damage.
-  void check_head() {
-    const std::vector<std::byte> expected = shard_head(plan_, input_.samples, part_bytes_);
-    std::vector<std::byte> found(std::min<std::uint64_t>(expected.size(), file_.size()));
-    file_.read_exact(0, found);
+  void check_metadata(std::uint64_t begin, Bytes expected) {
+    const std::uint64_t left = file_.size() - std::min(begin, file_.size());
+    std::vector<std::byte> found(std::min<std::uint64_t>(expected.size(), left));
+    file_.read_exact(begin, found);
     const auto differs = std::mismatch(found.begin(), found.end(), expected.begin()).first;
     if (differs == found.end()) return;
     report(fmt::format("the metadata does not match {} rows of its schema", input_.samples),
-           static_cast<std::uint64_t>(differs - found.begin()), "", "", "");
+           begin + static_cast<std::uint64_t>(differs - found.begin()), "", "", "");
   }
 
   const ShardInput& input_;

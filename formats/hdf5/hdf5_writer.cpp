@@ -94,6 +94,8 @@ class Hdf5ShardWriter final : public ShardWriter {
     return offsets_;
   }
 
+  void name_labels(const LabelNames& names) override { names_ = names; }
+
   ClosedShard close() override {
     is_closed_ = true;
     const std::vector<ColumnExtent> extents = place_columns(plan_, samples_, part_bytes_);
@@ -107,7 +109,9 @@ class Hdf5ShardWriter final : public ShardWriter {
                   extents.back().offset)
           .at(file_.path());
     }
-    file_.patch(0, shard_head(plan_, samples_, part_bytes_));
+    const ShardMetadata metadata = shard_metadata(plan_, samples_, part_bytes_, names_);
+    file_.append(metadata.tail);
+    file_.patch(0, metadata.head);
     ClosedShard closed;
     for (const Part& columns : parts_) closed.part_bases.push_back(extents[columns.values].offset);
     return closed;
@@ -144,6 +148,7 @@ class Hdf5ShardWriter final : public ShardWriter {
   std::vector<Part> parts_;
   std::vector<std::uint64_t> part_bytes_, offsets_;
   std::uint64_t samples_ = 0;
+  LabelNames names_;
   bool is_closed_ = false;
 };
 

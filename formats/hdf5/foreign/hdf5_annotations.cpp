@@ -109,8 +109,8 @@ std::string numbers_text(hid_t attribute, hid_t memory_type, std::size_t count) 
   return fmt::format("{}", fmt::join(numbers, ", "));
 }
 
-std::string strings_text(hid_t attribute, const Hdf5Handle& type, const Hdf5Handle& space,
-                         std::size_t count) {
+std::vector<std::string> strings_of(hid_t attribute, const Hdf5Handle& type,
+                                    const Hdf5Handle& space, std::size_t count) {
   std::vector<std::string> texts;
   if (H5Tis_variable_str(type.id()) > 0) {
     std::vector<char*> strings(count, nullptr);
@@ -126,6 +126,12 @@ std::string strings_text(hid_t attribute, const Hdf5Handle& type, const Hdf5Hand
       texts.emplace_back(text.substr(0, text.find_last_not_of(std::string_view("\0 ", 2)) + 1));
     }
   }
+  return texts;
+}
+
+std::string strings_text(hid_t attribute, const Hdf5Handle& type, const Hdf5Handle& space,
+                         std::size_t count) {
+  std::vector<std::string> texts = strings_of(attribute, type, space, count);
   for (std::string& text : texts) text = fmt::format("'{}'", text);
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -221,6 +227,24 @@ std::vector<std::pair<std::int64_t, std::string>> hdf5_names_of_numbers(std::int
     names.emplace_back(number, hdf5_member_name(type, member));
   }
   std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::pair<std::int64_t, std::string>> hdf5_names_in_attribute(std::int64_t object,
+                                                                          const char* name) {
+  std::vector<std::pair<std::int64_t, std::string>> names;
+  if (H5Aexists(object, name) <= 0) return names;
+  const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute.id()), H5Sclose);
+  if (!attribute.is_valid() || !type.is_valid() || !space.is_valid()) return names;
+  const hssize_t count = H5Sget_simple_extent_npoints(space.id());
+  if (H5Tget_class(type.id()) != H5T_STRING || H5Sget_simple_extent_ndims(space.id()) != 1 ||
+      count <= 0 || count > kMostEnumNames)
+    return names;
+  const auto elements = static_cast<std::size_t>(count);
+  for (std::string& text : strings_of(attribute.id(), type, space, elements))
+    names.emplace_back(static_cast<std::int64_t>(names.size()), std::move(text));
   return names;
 }
 

@@ -30,6 +30,11 @@ void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Datas
 /// and shape in words.
 [[nodiscard]] std::vector<NamedText> hdf5_attribute_texts_of(std::int64_t object);
 
+/// The strings of an attribute with one axis, as the names of 0, 1, 2 ...; empty for one that has
+/// others, or more than 65,536.
+[[nodiscard]] std::vector<std::pair<std::int64_t, std::string>> hdf5_names_in_attribute(
+    std::int64_t object, const char* name);
+
 /// The other files that a dataset of this layout lies in, each once, of the first 4,096 pieces.
 /// Names with a %, which stand for any number of files, are left out.
 [[nodiscard]] std::vector<std::string> hdf5_sources_of(std::int64_t layout, bool is_virtual);

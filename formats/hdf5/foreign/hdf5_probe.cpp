@@ -23,6 +23,7 @@
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
+#include "formats/hdf5/hdf5_class_names.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
@@ -264,6 +265,9 @@ class Describer {
     const H5D_layout_t kind = H5Pget_layout(layout.id());
     describe_filters(layout.id(), dataset);
     dataset.attributes = hdf5_attribute_texts_of(id);
+    const bool is_integer = dataset.descr.size() > 1 && std::strchr("iu", dataset.descr[1]);
+    if (dataset.names.empty() && is_integer && dataset.field_name() == "label")
+      dataset.names = hdf5_names_in_attribute(id, kClassesAttribute.data());
     dataset.stored_bytes = H5Dget_storage_size(id);
     if (kind == H5D_VIRTUAL || kind == H5D_CONTIGUOUS)
       dataset.sources = hdf5_sources_of(layout.id(), kind == H5D_VIRTUAL);

@@ -15,7 +15,12 @@
 #include "shale/base/printable.hpp"
 #include "shale/format/file_contents.hpp"
 
+<<<<<<< HEAD:formats/hdf5/tree/hdf5_tables.cpp
 #include "formats/hdf5/tree/hdf5_elements.hpp"
+=======
+#include "formats/hdf5/foreign/hdf5_elements.hpp"
+#include "formats/hdf5/hdf5_class_names.hpp"
+>>>>>>> e4963b99 (HDF5 files have the class names: the attribute classes of the label's dataset):formats/hdf5/foreign/hdf5_tables.cpp
 
 namespace shale {
 namespace {
@@ -137,17 +142,20 @@ void note_attributes(const Hdf5Description& description, UnpackReport& left) {
   constexpr std::size_t kMostShown = 8;
   std::vector<std::string> shown;
   std::size_t count = 0;
-  const auto add = [&](const std::string& of, const std::vector<NamedText>& attributes) {
+  const auto add = [&](const std::string& of, const std::vector<NamedText>& attributes,
+                       bool has_classes) {
     for (const NamedText& one : attributes) {
+      if (has_classes && one.name == kClassesAttribute) continue;
       if (++count <= kMostShown)
         shown.push_back(fmt::format("'{}' of {}", printable(one.name), of));
     }
   };
-  add("the file", description.attributes);
+  add("the file", description.attributes, false);
   std::string before;  // all members of a compound type have the same
   for (const Hdf5Dataset& dataset : description.datasets) {
     if (std::exchange(before, dataset.path()) != dataset.path())
-      add(fmt::format("'{}'", printable(dataset.path())), dataset.attributes);
+      add(fmt::format("'{}'", printable(dataset.path())), dataset.attributes,
+          !class_names_of(dataset).empty());
   }
   if (count == 0) return;
   left.notes.push_back(

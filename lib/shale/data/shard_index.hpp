@@ -130,6 +130,8 @@ struct ShardLayout {
   bool has_checksums = true;
   /// Beside the index stands a list of where each element of a list lies.
   bool has_elements = false;
+  /// The files have the class names, too: those that the set had when they were written.
+  bool has_classes = false;
   /// Of a plain file of another tool: the layout that people know it by ("vlen"), for them to read;
   /// empty: none.
   std::string known_as = {};

@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/index_change.hpp"
@@ -555,6 +556,8 @@ Survey survey_file(const Format& format, const InputFile& file, const Parsing& p
       Survey survey;
       survey.layout = as_one_file(format.layout(*schema, OptionSet(format.options)));
       survey.schema = std::move(*schema);
+      if (const auto label = label_of(survey.schema, ""); label && format.classes != nullptr)
+        survey.classes = format.classes->read(file, survey.schema.fields[*label].name);
       return survey;
     }
   }

@@ -66,6 +66,12 @@ struct ClosedShard {
                    ///< (with fixed rows: the offset of the first value of each part)
 };
 
+/// The class names of a dataset: of the numbers 0, 1, 2 ... in one field.
+struct LabelNames {
+  std::size_t field = 0;  ///< its number in the schema
+  std::vector<std::string> names;
+};
+
 /// Writes one shard into files that the core has opened and will finish, hash and name. One thread.
 class ShardWriter {
  public:
@@ -75,6 +81,9 @@ class ShardWriter {
   /// its append(). Empty with fixed rows: close() then returns the offset of each part. Valid until
   /// the next call.
   virtual std::span<const std::uint64_t> append(const Record& record) = 0;
+  /// The names of the labels, which the shard holds from close() on. Called once, before close(),
+  /// if Format::classes has room for them. They outlive the writer.
+  virtual void name_labels(const LabelNames& /*names*/) {}
   /// Writes the rest (tables, trailers, patched headers). Must be the last call.
   virtual ClosedShard close() = 0;
 };
@@ -209,6 +218,15 @@ struct ReaderCode {
   std::string_view library = {}, code = {};
 };
 
+/// Where a container has the names of labels: in the first file of each shard, and in single files.
+struct ClassPlace {
+  /// What these names add to a file, in bytes, at most; 0: it has no room for them.
+  std::uint64_t (*bytes)(std::span<const std::string> names) = nullptr;
+  /// The names in a file that shale wrote, of the numbers in the field of this name; empty: none.
+  /// Errors: Code::damaged, Code::limit, Code::io.
+  std::vector<std::string> (*read)(const InputFile& file, std::string_view field) = nullptr;
+};
+
 /// A row: data first, then functions. A null pointer means that the format cannot do it.
 struct Format {
   std::string_view name, summary;
@@ -298,6 +316,8 @@ struct Format {
   std::span<const Layout* const> layouts = {};
   /// Empty: there is no such library.
   ReaderCode reader = {};
+  /// Null: its files have no place for the names of labels.
+  const ClassPlace* classes = nullptr;
 };
 
 /// The registry. Defined in formats/table.cpp; tests link their own.

@@ -51,9 +51,10 @@ constexpr std::string_view kTransform = "transform";  // the payload is not that
 constexpr std::string_view kRagged = "ragged";        // a tensor's shape is each sample's own
 constexpr std::string_view kOptional = "optional";    // a value may be absent
 constexpr std::string_view kFileSet = "file_set";     // the shards are files of other tools
+constexpr std::string_view kClasses = "classes";      // fixed rows, and class names in the files
 constexpr std::string_view kKnownRequirements[] = {kFixedRows, kOwnFile,  kPart,      kSources,
                                                    kLayout,    kElements, kTransform, kRagged,
-                                                   kOptional,  kFileSet};
+                                                   kOptional,  kFileSet,  kClasses};
 // What of the input is not in the samples.
 constexpr std::string_view kLeftOut = "left_out", kLeftOutMore = "left_out_more";
 // The keys of the samples are stored, and are no more than their numbers.
@@ -68,6 +69,7 @@ Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
     for (const Field& field : schema.fields) json["strides"].push_back(*fixed_bytes_of(field));
   }
   if (layout.has_elements) json["has_elements"] = true;
+  if (layout.has_classes) json["has_classes"] = true;
   if (layout.is_of_one_file()) {
     json["dialect"] = name_of(layout.dialect);
     json["has_checksums"] = layout.has_checksums;
@@ -161,6 +163,7 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
     layout.rows = RowStorage::columns();
   }
   layout.has_elements = json.contains("has_elements") && flag_at(json, "has_elements");
+  layout.has_classes = json.contains("has_classes") && flag_at(json, "has_classes");
   if (layout.has_elements && (!schema.has_lists() || layout.rows.has_strides()))
     throw Error(Code::damaged, "elements are listed, but no field is a list");
   if (json.contains("dialect")) {
@@ -443,6 +446,8 @@ Json head_to_json(const Manifest& manifest) {
   if (manifest.schema.has_ragged()) json["requires"].push_back(kRagged);
   if (manifest.schema.has_optional()) json["requires"].push_back(kOptional);
   if (is_file_set(manifest)) json["requires"].push_back(kFileSet);
+  // Of fixed rows a reader proves every byte around them.
+  if (layout.has_classes && layout.rows.has_strides()) json["requires"].push_back(kClasses);
   json["generator"] = manifest.generator;
   json["format"] = manifest.format;
   json["options"] = options_to_json(manifest.options);

@@ -426,6 +426,7 @@ class Remaking {
     return {.limit_bytes = conversion_.shard_bytes,
             .limit_samples = conversion_.shard_samples,
             .lists_elements = run_.manifest.layout.has_elements,
+            .keeps_classes = run_.manifest.layout.has_classes,
             .first_shard = first_shard,
             .on_shard = [this, number = first_shard](const ManifestShard& made) mutable {
               take(number++, made);

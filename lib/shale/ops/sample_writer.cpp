@@ -173,8 +173,9 @@ struct SampleWriter::Impl {
     refuse_keys(info);
     begin_journal(info, run.head);
     const std::uint64_t memory_bytes = memory_for_samples(request.memory_bytes, info);
-    const ShardSetWriter::Options division = target->division(info.schema);
-    most_bytes = division.file_name.empty() ? division.limit_bytes : kAnySize;
+    ShardSetWriter::Options division = target->division(info.schema);
+    take_class_names(division, info);
+    most_bytes = bytes_for_samples(format(), division);
     sizer = format().create_sizer(info.schema, *format_options);
     columns.emplace(info.schema, wanted.layout);
     const Manifest* const before = target->appended_to();
@@ -259,6 +260,7 @@ struct SampleWriter::Impl {
     options.io = request.io;
     options.memory_bytes = request.memory_bytes;
     options.keys_are_unique = queue->info().keys_are_unique;
+    take_class_names(options, queue->info());
     options.continues = shards_before > 0;
     options.state = [&state](bool) { return state_line(state); };
     ShardSetWriter shards(format(), queue->info().schema, *format_options, target->work(),

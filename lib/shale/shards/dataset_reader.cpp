@@ -80,6 +80,8 @@ void check_layout(const Format& format, const Manifest& manifest) {
     ShardLayout made = format.layout(manifest.schema, OptionSet(format.options));
     // Sets of shale 0.2.0 have none.
     if (format.split_list != nullptr) made.has_elements = layout.has_elements;
+    // Sets without names, or with more than a shard can have, have none in their shards.
+    made.has_classes = layout.has_classes && format.classes != nullptr;
     if (!layout.is_of_one_file()) return made;
     made = as_one_file(std::move(made));
     made.has_checksums = layout.has_checksums;

@@ -117,8 +117,17 @@ std::vector<std::uint64_t> part_sizes(const Record& record) {
   return sizes;
 }
 
-ShardLayout layout_with(ShardLayout layout, const ShardSetWriter::Options& options) {
+// What the class names add to the first file of each shard; 0: they are not in there.
+std::uint64_t bytes_of_classes(const Format& format, const ShardSetWriter::Options& options) {
+  const std::vector<std::string>& names = options.classes.names;
+  const bool has_place = format.classes != nullptr && options.keeps_classes && !names.empty();
+  return has_place ? format.classes->bytes(names) : 0;
+}
+
+ShardLayout layout_with(ShardLayout layout, const Format& format,
+                        const ShardSetWriter::Options& options) {
   layout.has_elements = layout.has_elements && options.lists_elements && options.writes_index;
+  layout.has_classes = bytes_of_classes(format, options) > 0;
   return layout;
 }
 
@@ -155,6 +164,7 @@ struct ShardSetWriter::Impl {
   Options options;
   ShardLayout layout;
   IndexColumns columns;
+  std::uint64_t sample_bytes = kAnySize;  // of options.limit_bytes
 
   std::unique_ptr<ShardSizer> sizer;
   FileSyncs syncs;
@@ -175,7 +185,7 @@ struct ShardSetWriter::Impl {
         format_options(set),
         work(folder),
         options(std::move(the_options)),
-        layout(layout_with(format.layout(schema, format_options), options)),
+        layout(layout_with(format.layout(schema, format_options), format, options)),
         columns(schema, layout) {
     refuse_more_files_than_may_be_open(layout.file_suffixes.size());
     if (layout.has_keys && !options.keys_are_unique) key_check.emplace(work.path(), kKeyCheckBytes);
@@ -183,8 +193,9 @@ struct ShardSetWriter::Impl {
       if (!options.keeps_suffixes) layout = as_one_file(std::move(layout));
       options.limit_bytes = options.limit_samples = kAnySize;
     } else {
+      sample_bytes = bytes_for_samples(format, options);
       rows_a_shard =
-          rows_within({options.limit_bytes, options.limit_samples}, format, schema, format_options);
+          rows_within({sample_bytes, options.limit_samples}, format, schema, format_options);
     }
     if (can_share_syncs()) most_waiting = FileSyncs::most_files();
     if (options.continues) take_over();
@@ -222,8 +233,7 @@ struct ShardSetWriter::Impl {
     const std::vector<std::uint64_t> parts = part_sizes(record);
     const std::uint64_t samples = record.digest.samples;
     const bool is_full = shard_digest.samples + samples > options.limit_samples ||
-                         is_divided(record) ||
-                         largest_file_with(parts, record) > options.limit_bytes;
+                         is_divided(record) || largest_file_with(parts, record) > sample_bytes;
     if (shard_digest.samples > 0 && is_full) {
       if (is_one_file()) {
         throw Error(Code::limit, "one {} file holds no more than {} samples", format.name,
@@ -236,9 +246,8 @@ struct ShardSetWriter::Impl {
       commit_shard(false);
       start_shard();
     }
-    if (const std::uint64_t needed = largest_file_with(parts, record);
-        needed > options.limit_bytes) {
-      throw sample_too_large(needed, options.limit_bytes)
+    if (const std::uint64_t needed = largest_file_with(parts, record); needed > sample_bytes) {
+      throw sample_too_large(needed + options.limit_bytes - sample_bytes, options.limit_bytes)
           .for_sample(record.key, summary.digest.samples);
     }
     if (key_check) key_check->add(record.row.key_hash, record.key);
@@ -271,6 +280,7 @@ struct ShardSetWriter::Impl {
                                file_options(i));
     }
     open->writer = format.create_shard(open->files, schema, format_options);
+    if (layout.has_classes) open->writer->name_labels(options.classes);
     open->places.emplace(layout, format.name, create_index());
   }
 
@@ -386,6 +396,11 @@ struct ShardSetWriter::Impl {
     throw;
   }
 };
+
+std::uint64_t bytes_for_samples(const Format& format, const ShardSetWriter::Options& options) {
+  if (!options.file_name.empty()) return kAnySize;
+  return options.limit_bytes - std::min(bytes_of_classes(format, options), options.limit_bytes);
+}
 
 OutputFile::Options data_file_options(IoMode io, std::uint64_t memory_bytes) {
   return {io, data_buffer_bytes(memory_bytes), kBuffers};

@@ -38,7 +38,10 @@ class ShardSetWriter {
     bool writes_index = true;     ///< where rows are not fixed
     /// An integer field that has one value in each shard: where it changes, the next shard begins.
     std::optional<std::size_t> divided_by = {};
-    bool lists_elements = true;     ///< of lists; false: beside shards without, of shale 0.2.0
+    bool lists_elements = true;  ///< of lists; false: beside shards without, of shale 0.2.0
+    /// The class names, for containers that have a place for them; no names: there are none.
+    LabelNames classes = {};
+    bool keeps_classes = true;      ///< false: beside shards without, of shale 0.2.0
     std::uint64_t first_shard = 0;  ///< the number of its first one: others stand before it
     /// `work` goes on with the run before: its shards are the first ones of this set.
     bool continues = false;
@@ -81,5 +84,9 @@ class ShardSetWriter {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// What the samples of a shard may take of each of its files: the limit, less the class names.
+[[nodiscard]] std::uint64_t bytes_for_samples(const Format& format,
+                                              const ShardSetWriter::Options& options);
 
 }  // namespace shale

@@ -8,6 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
@@ -306,6 +307,8 @@ void AppendTarget::plan(ConvertPlan& plan) const {
 ShardSetWriter::Options AppendTarget::division(const Schema& schema) const {
   ShardSetWriter::Options division = ShardTarget::division(schema);
   division.lists_elements = manifest().layout.has_elements;
+  division.keeps_classes = manifest().layout.has_classes;
+  if (const auto label = label_of(manifest())) division.classes = {*label, manifest().classes};
   division.first_shard = manifest().shard_count;
   return division;
 }

@@ -7,6 +7,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/forecast.hpp"
 #include "shale/encoding/sample_transformer.hpp"
@@ -118,6 +119,20 @@ Manifest wanted_manifest(const ConvertRequest& request, const SourceInfo& source
   return manifest;
 }
 
+void take_class_names(ShardSetWriter::Options& options, const SourceInfo& source) {
+  const std::optional<std::size_t> label = label_of(source.schema, source.fields);
+  if (label && source.classes.size() > options.classes.names.size())
+    options.classes = {*label, source.classes};
+}
+
+std::optional<std::string> why_classes_are_lost(const Format& format, const SourceInfo& source) {
+  const std::vector<std::string>& names = source.classes;
+  if (names.empty()) return std::nullopt;
+  if (format.classes == nullptr) return "the file has no place for class names";
+  if (format.classes->bytes(names) > 0) return std::nullopt;
+  return fmt::format("{} has no room for these {} class names", format.a_file, names.size());
+}
+
 void say_how_reals_are_kept(const Format& format, const SourceInfo& source, const Events& events) {
   const auto is_f8 = [](const Field& of) { return of.kind == Kind::real && of.dtype == DType(); };
   if (format.can.keeps_dtypes || std::ranges::none_of(source.schema.fields, is_f8)) return;
@@ -212,6 +227,7 @@ ShardSetWriter::Options Conversion::writer_options(ShardSetWriter::Options optio
   options.io = request_.io;
   options.memory_bytes = request_.memory_bytes;
   options.keys_are_unique = source_.info().keys_are_unique;
+  take_class_names(options, source_.info());
   options.continues = continues;
   options.state = [this](bool is_durable) { return state_line(state(is_durable)); };
   options.stop_if_asked = [this] { events_.stop_if_asked(); };

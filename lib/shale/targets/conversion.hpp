@@ -41,6 +41,12 @@ void refuse_unfit_samples(const ConvertRequest& request, const Format& format,
 
 /// Notes of the source, and that its samples are sorted by label.
 void say_notes(const SourceInfo& source, const Events& events);
+/// Has the writer told of the class names of the source. Those of a set that is appended to, which
+/// may be more, are there before.
+void take_class_names(ShardSetWriter::Options& options, const SourceInfo& source);
+/// Why the files of a format do not have them, in words; nullopt: they do, or there are none.
+[[nodiscard]] std::optional<std::string> why_classes_are_lost(const Format& format,
+                                                              const SourceInfo& source);
 /// Where the format's own readers do not get reals as numbers.
 void say_how_reals_are_kept(const Format& format, const SourceInfo& source, const Events& events);
 

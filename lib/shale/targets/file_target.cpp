@@ -109,9 +109,10 @@ void finish_packed(const ConvertRequest& request, const Events& events, Temporar
 void say_what_is_lost(const ConvertRequest& request, const Format& format, const SourceInfo& source,
                       const Events& events) {
   if (request.with_index || !request.layout.empty()) return;
-  if (!source.classes.empty() && !is_array_name(request.output) &&
-      !is_archive_name(request.output) && !is_tensor_name(request.output))
-    events.say("the file has no place for class names; --with-index keeps them beside it");
+  const auto lost = why_classes_are_lost(format, source);
+  if (lost && !is_array_name(request.output) && !is_archive_name(request.output) &&
+      !is_tensor_name(request.output))
+    events.say(*lost + "; --with-index keeps them beside it");
   const bool has_others = std::ranges::any_of(source.schema.fields, [](const Field& field) {
     const bool is_double = field.kind == Kind::real && field.dtype.item_bytes() != sizeof(float);
     return is_double || field.is_json || field.elements == Kind::text;

@@ -236,6 +236,8 @@ std::string_view ShardTarget::space_hint() const {
 void ShardTarget::say_about(const SourceInfo& source, const Events& events) const {
   say_notes(source, events);
   say_how_reals_are_kept(format(), source, events);
+  const auto lost = format().classes ? why_classes_are_lost(format(), source) : std::nullopt;
+  if (lost) events.say(*lost + ": only dataset.json has them");
 }
 
 ShardSetWriter::Options ShardTarget::division(const Schema& /*schema*/) const {

@@ -163,10 +163,10 @@ ConvertPlan plan(Target& target, PlanFor purpose, const std::string& scratch_fol
     plan.manifest = std::move(input.wanted);
     return plan;
   }
-  const ShardSetWriter::Options division = target.division(input.info().schema);
-  const ShardLimits limits = division.file_name.empty()
-                                 ? ShardLimits{division.limit_bytes, division.limit_samples}
-                                 : ShardLimits{kAnySize, kAnySize};
+  ShardSetWriter::Options division = target.division(input.info().schema);
+  take_class_names(division, input.info());
+  const ShardLimits limits{bytes_for_samples(target.format(), division),
+                           division.file_name.empty() ? division.limit_samples : kAnySize};
   forecast(plan, request, target.format(), *input.source, std::move(input.wanted), limits);
   for (const std::string& note : plan.notes) events.say(note);
   target.plan(plan);

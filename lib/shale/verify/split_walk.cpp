@@ -5,6 +5,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/verify/index_window.hpp"
+#include "shale/verify/verify_shard.hpp"
 
 namespace shale {
 namespace {
@@ -27,7 +28,8 @@ std::optional<SplitWalk> SplitWalk::open(const ShardCheck& check, const Format& 
                          .samples = check.reader.shard().digest.samples,
                          .bases = check.reader.shard().bases};
   SplitScan scan = format.split_scan(input);
-  if (!scan.scan || scan.samples != input.samples) return std::nullopt;
+  if (!scan.scan || scan.samples != input.samples || !has_class_names(check, format))
+    return std::nullopt;
   return SplitWalk(check, std::move(scan));
 }
 

@@ -10,7 +10,9 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/io/machine_limits.hpp"
@@ -413,6 +415,21 @@ void add_wrong_count(const ShardCheck& shard, std::uint64_t samples, TaskFinding
 
 }  // namespace
 
+bool has_class_names(const ShardCheck& shard, const Format& format) try {
+  const Manifest& manifest = shard.manifest;
+  const std::optional<std::size_t> label = label_of(manifest);
+  const bool must_have = manifest.layout.has_classes && format.classes != nullptr && label &&
+                         format.classes->bytes(manifest.classes) > 0;
+  if (!must_have) return true;
+  const std::vector<std::string> names =
+      format.classes->read(shard.reader.files()[0], manifest.schema.fields[*label].name);
+  return !names.empty() && names.size() <= manifest.classes.size() &&
+         std::equal(names.begin(), names.end(), manifest.classes.begin());
+} catch (const Error& error) {
+  if (!is_about_bytes(error)) throw;
+  return false;
+}
+
 TaskFindings verify_structure(const ShardCheck& shard, const Format& format, bool reads_payload,
                               const WalkProgress& progress) {
   TaskFindings findings;
@@ -426,6 +443,13 @@ TaskFindings verify_structure(const ShardCheck& shard, const Format& format, boo
                  format.scan(input, OptionSet(format.options), rows, sink);
                });
   if (index) add_wrong_count(shard, samples, findings);
+  // Of a container that is damaged the scan has told.
+  if (findings.count() == 0 && !has_class_names(shard, format)) {
+    findings.add([&] {
+      return shard.finding("the class names in the file are not those of the manifest",
+                           shard.reader.shard().files[0].name, std::nullopt);
+    });
+  }
   return findings;
 }
 

@@ -10,6 +10,10 @@
 
 namespace shale {
 
+/// False if a shard that must have the class names has none, or others than the manifest.
+/// Thread-safe. Errors: Code::io.
+[[nodiscard]] bool has_class_names(const ShardCheck& shard, const Format& format);
+
 /// Walks the container by its format's own scan and compares each row with the index. With
 /// `reads_payload` the container's own checksums are proved too. `progress` is the scan's.
 /// Thread-safe.

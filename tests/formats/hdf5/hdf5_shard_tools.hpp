@@ -45,10 +45,12 @@ inline Sample hdf5_sample(std::string key = "cat/7.jpg") {
 
 /// A shard of `samples`; returns its rows, with places in the file.
 inline std::vector<IndexRow> write_hdf5_shard(const std::string& path, const Schema& schema,
-                                              const std::vector<Sample>& samples) {
+                                              const std::vector<Sample>& samples,
+                                              const LabelNames& names = {}) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
   const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options);
+  writer->name_labels(names);
   std::vector<IndexRow> rows;
   for (const Sample& sample : samples) {
     Record record = hdf5_format.encode(sample, schema, kHdf5Options);
@@ -64,10 +66,12 @@ inline std::vector<IndexRow> write_hdf5_shard(const std::string& path, const Sch
 
 /// A shard of fixed rows, of these runs of them; returns where its columns begin.
 inline std::vector<std::uint64_t> write_fixed_hdf5(const std::string& path, const Schema& schema,
-                                                   const std::vector<Record>& runs) {
+                                                   const std::vector<Record>& runs,
+                                                   const LabelNames& names = {}) {
   std::vector<OutputFile> files;
   files.emplace_back(path, OutputFile::Options{.io = IoMode::buffered});
   const auto writer = hdf5_format.create_shard(files, schema, kHdf5Options);
+  writer->name_labels(names);
   for (const Record& run : runs) (void)writer->append(run);
   std::vector<std::uint64_t> bases = writer->close().part_bases;
   (void)files[0].finish();
