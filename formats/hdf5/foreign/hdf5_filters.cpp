@@ -108,8 +108,11 @@ void check_hdf5_filters(std::int64_t layout, std::string_view dataset) {
                 "dataset '{}' uses the filter {} ({}), which this HDF5 library does not have",
                 printable(dataset), filter.number, filter.name.empty() ? "no name" : filter.name)
         .hint(
-            "rewrite it where that filter is installed (h5repack -f NONE OLD.h5 NEW.h5), or set "
-            "HDF5_PLUGIN_PATH to the folder of its plugin");
+            "install its plugin and set HDF5_PLUGIN_PATH to the plugin's folder: after 'pip "
+            "install "
+            "hdf5plugin' that is what python3 -c 'import hdf5plugin; "
+            "print(hdf5plugin.PLUGIN_PATH)' "
+            "prints");
   }
 }
 
