@@ -88,6 +88,7 @@ NOT_FOLLOWED = {
         "'shale convert' reads a group or a dataset per sample with --parse samples; else store one dataset per field, with the samples as its first dimension",
         "'shale convert' reads the list if the datasets are chunked or compressed; what has values of different lengths is converted file by file, with --append",
         "choose other fields with --fields, or write .npy or .npz",
+        "name the other fields with --fields",
         "they may be samples, which 'shale convert' reads with --parse samples, or columns of one table, which it takes with --fields",
         "'shale convert' takes those of one with --fields; 'shale info' prints the commands",
         "'shale info' lists the datasets",

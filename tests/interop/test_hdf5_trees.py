@@ -289,7 +289,7 @@ def test_info_lists_all_that_is_in_a_file(tmp_path):
     arrays = {array.pop("path"): array for array in facts["arrays"]}
     assert list(arrays) == ["deep/er/y", "names", "refs", "x"]
     assert arrays["deep/er/y"] == {"type": "int16", "shape": [3], "stored_bytes": 6}
-    assert arrays["names"]["type"] == "text" and "a reference" in arrays["refs"]["obstacle"]
+    assert arrays["names"]["type"] == "text" and "references to nothing" in arrays["refs"]["obstacle"]
     assert arrays["x"]["compression"] == "shuffle, deflate" and arrays["x"]["shape"] == [6, 4]
     assert arrays["x"]["attributes"] == {"matrix": "float64 (5, 5)", "scale": "0.5, 2", "unit": "'m'"}
     for word in ("deep/er/y", "int16 (3,)", "unit = 'm'", "soft link 'deep/link'", "shale convert in.h5 out --to"):

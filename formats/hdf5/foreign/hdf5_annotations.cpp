@@ -90,7 +90,7 @@ std::string name_of_type(hid_t type) {
     case H5T_COMPOUND:
       return compound_name(type);
     case H5T_REFERENCE:
-      return "a reference";
+      return H5Tequal(type, H5T_STD_REF_DSETREG) > 0 ? "a reference to a region" : "a reference";
     case H5T_ENUM:
       return "an enumeration of unusual integers";
     case H5T_VLEN:
@@ -280,6 +280,13 @@ std::string hdf5_type_text(const Hdf5Dataset& of) {
       break;
   }
   return of.type_name;
+}
+
+bool hdf5_lies_here(std::int64_t set) {
+  const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
+  const H5D_layout_t kind = H5Pget_layout(layout.id());
+  return layout.is_valid() && kind != H5D_VIRTUAL &&
+         (kind != H5D_CONTIGUOUS || H5Pget_external_count(layout.id()) == 0);
 }
 
 std::vector<std::string> hdf5_sources_of(std::int64_t layout, bool is_virtual) {

@@ -22,6 +22,7 @@
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
+#include "formats/hdf5/foreign/hdf5_references.hpp"
 #include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
 #include "formats/hdf5/hdf5_class_names.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -251,6 +252,7 @@ class Describer {
   }
 
   void other(std::string_view what, const std::string& path) {
+    if (path == "#refs#") return;  // MATLAB's: what lies there is named by what refers to it
     ++others_;
     send_(encode_other(fmt::format("{} '{}'", what, printable(path))));
   }
@@ -279,6 +281,11 @@ class Describer {
       const int rank =
           checked(H5Pget_chunk(layout.id(), H5S_MAX_RANK, sides.data()), "the chunks of " + what);
       dataset.chunk.assign(sides.begin(), sides.begin() + rank);
+    }
+    if (H5Tget_class(type.id()) == H5T_REFERENCE) {
+      for (const Hdf5Dataset& column : describe_hdf5_references(id, dataset, facts_.address_bytes))
+        send_(encode_dataset(column));
+      return;
     }
     if (send_members(type.id(), dataset)) return;
     send_(encode_dataset(dataset));

@@ -12,7 +12,9 @@
 #include "shale/base/transpose.hpp"
 #include "shale/io/write_fully.hpp"
 
+#include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
+#include "formats/hdf5/foreign/hdf5_references.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
 #include "formats/hdf5/tree/hdf5_blocks.hpp"
@@ -63,6 +65,7 @@ class DatasetReader {
 
   void copy_sequences(std::uint64_t most_bytes) {
     left_bytes_ = most_bytes_ = most_bytes;
+    if (dataset_.storage == Hdf5Storage::referred) return copy_referred();
     for (std::uint64_t row = 0; row < dataset_.shape[0]; row += kRowsAtOnce) {
       const std::uint64_t rows = std::min(kRowsAtOnce, dataset_.shape[0] - row);
       const Hdf5Handle space = select({{row}, {rows}});
@@ -83,6 +86,16 @@ class DatasetReader {
   }
 
  private:
+  // Values that are datasets may be compressed, and several rows may refer to one.
+  void copy_referred() {
+    left_bytes_ = most_bytes_ = most_bytes_ * kMostReferredGrowth;
+    const Hdf5ReferredValues values(set_.id(), dataset_);
+    for (std::uint64_t row = 0; row < values.count(); ++row) {
+      const std::vector<std::byte> value = values.at(row);
+      copy_value(row, value.data(), value.size());
+    }
+  }
+
   // A chunk fits into the cache: of one that does not, the library reads each run of a block, down
   // to a single element, by itself.
   [[nodiscard]] Hdf5Handle open(hid_t file) const {
@@ -105,6 +118,7 @@ class DatasetReader {
 
   // Little-endian; of a member alone.
   [[nodiscard]] Hdf5Handle type_in_memory(const Hdf5Handle& stored) const {
+    if (dataset_.storage == Hdf5Storage::referred) return {H5Tcopy(stored.id()), H5Tclose};
     const int number = dataset_.member.empty() || H5Tget_class(stored.id()) != H5T_COMPOUND
                            ? -1
                            : H5Tget_member_index(stored.id(), dataset_.member.c_str());
@@ -141,14 +155,15 @@ class DatasetReader {
   }
 
   [[nodiscard]] bool is_as_described() const {
+    if (dataset_.storage == Hdf5Storage::referred) {
+      return H5Tequal(memory_type_.id(), H5T_STD_REF_OBJ) > 0 && hdf5_lies_here(set_.id()) &&
+             H5Sget_simple_extent_npoints(file_space_.id()) ==
+                 static_cast<hssize_t>(dataset_.shape[0]);
+    }
     std::array<hsize_t, H5S_MAX_RANK> sides{};
     const int rank = H5Sget_simple_extent_dims(file_space_.id(), sides.data(), nullptr);
     const bool has_shape = rank >= 0 && std::equal(sides.begin(), sides.begin() + rank,
                                                    dataset_.shape.begin(), dataset_.shape.end());
-    const Hdf5Handle layout(H5Dget_create_plist(set_.id()), H5Pclose);
-    const bool is_here =
-        H5Pget_layout(layout.id()) != H5D_VIRTUAL &&
-        (H5Pget_layout(layout.id()) != H5D_CONTIGUOUS || H5Pget_external_count(layout.id()) == 0);
     const H5T_class_t type = H5Tget_class(memory_type_.id());
     const bool is_text = type == H5T_STRING && H5Tis_variable_str(memory_type_.id()) > 0;
     const bool has_type = dataset_.type == Hdf5Type::vlen_text ? is_text
@@ -156,7 +171,7 @@ class DatasetReader {
                               ? type == H5T_VLEN
                               : !is_text && type != H5T_VLEN &&
                                     H5Tget_size(memory_type_.id()) == dataset_.element_bytes;
-    return has_shape && is_here && has_type;
+    return has_shape && hdf5_lies_here(set_.id()) && has_type;
   }
 
   // The file's selection is set to a block; the result is the space of the memory it goes to.

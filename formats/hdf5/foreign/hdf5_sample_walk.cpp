@@ -73,14 +73,6 @@ bool has_digit(std::string_view name) {
   return std::ranges::any_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Whether the values lie in this file: any other is not opened.
-bool lies_here(hid_t set) {
-  const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
-  const H5D_layout_t kind = H5Pget_layout(layout.id());
-  return layout.is_valid() && kind != H5D_VIRTUAL &&
-         (kind != H5D_CONTIGUOUS || H5Pget_external_count(layout.id()) == 0);
-}
-
 // ---- what a dataset or an attribute is
 
 struct ValueShape {
@@ -308,7 +300,7 @@ class SampleSender {
     paths_.insert(path);
     if (walk_.wants && !walk_.wants(path)) return;
     const Hdf5Handle type(H5Dget_type(set), H5Tclose), space(H5Dget_space(set), H5Sclose);
-    const bool is_here = lies_here(set);
+    const bool is_here = hdf5_lies_here(set);
     if (is_here) {
       const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
       check_hdf5_filters(layout.id(), path);

@@ -24,6 +24,7 @@
 
 #include "formats/hdf5/foreign/hdf5_probe.hpp"
 #include "formats/hdf5/foreign/hdf5_read_out.hpp"
+#include "formats/hdf5/foreign/hdf5_references.hpp"
 #include "formats/hdf5/foreign/hdf5_samples.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
@@ -56,6 +57,7 @@ constexpr std::uint64_t kShareOfMemory = 4, kSlowestBytesPerSecond = 10'000'000;
 // Whether reading it through the library gives what cannot be located in the file.
 bool has_to_be_read(const Hdf5Dataset& dataset) {
   return dataset.storage == Hdf5Storage::chunked || dataset.storage == Hdf5Storage::compact ||
+         dataset.storage == Hdf5Storage::referred ||
          (dataset.storage == Hdf5Storage::absent && dataset.shape[0] > 0) ||
          dataset.has_to_be_turned() || !dataset.member.empty() || dataset.axis != 0;
 }
@@ -168,6 +170,12 @@ class Unpacking {
       constexpr std::uint64_t kHeapBytesPerReference = 3;  // what frames a value: 39 bytes for 16
       if (target.dataset->has_variable_length())
         limits.written_bytes += request_.file.size() + kHeapBytesPerReference * target.bytes;
+      // A value that is a dataset takes the library some objects to open.
+      constexpr std::uint64_t kRowsPerSecond = 2000, kRowBytes = 16;
+      if (target.dataset->storage == Hdf5Storage::referred) {
+        limits.written_bytes += kMostReferredGrowth * request_.file.size();
+        limits.cpu_seconds += target.bytes / kRowBytes / kRowsPerSecond;
+      }
     }
     run_hdf5_child(
         request_.file, limits, [&](const SendMessage& send) { read_out(send); },

@@ -402,9 +402,11 @@ void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
   dataset.type = static_cast<Hdf5Type>(type);
   dataset.storage = static_cast<Hdf5Storage>(storage);
   const bool is_chunked = dataset.storage == Hdf5Storage::chunked;
+  const bool is_referred = dataset.storage == Hdf5Storage::referred;
   const bool is_sound =
+      (!is_referred || (dataset.has_variable_length() && dataset.shape.size() == 1)) &&
       type <= static_cast<std::uint8_t>(Hdf5Type::other) &&
-      storage <= static_cast<std::uint8_t>(Hdf5Storage::composed) && dataset.element_bytes > 0 &&
+      storage <= static_cast<std::uint8_t>(Hdf5Storage::referred) && dataset.element_bytes > 0 &&
       dataset.element_bytes <= kMostBytes && (dataset.has_shape || dataset.shape.empty()) &&
       (!is_chunked || (!dataset.chunk.empty() && dataset.chunk.size() == dataset.shape.size())) &&
       std::find(dataset.chunk.begin(), dataset.chunk.end(), std::uint64_t{0}) ==

@@ -35,6 +35,7 @@ enum class Hdf5Storage : std::uint8_t {
   compact,   ///< inside the dataset's own header
   external,  ///< in other files
   composed,  ///< "virtual": of pieces of other datasets
+  referred,  ///< each value is a dataset of its own, or several: of variable length
 };
 
 /// Chunks that follow one another, in the dataset and in the file.

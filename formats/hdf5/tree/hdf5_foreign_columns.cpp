@@ -265,6 +265,8 @@ std::string hdf5_storage_fault(const Hdf5Dataset& dataset) {
       return "is composed of parts of other datasets (virtual)";
     case Hdf5Storage::compact:
       return "is stored inside its own header (compact)";
+    case Hdf5Storage::referred:
+      return "refers to its values (as a cell of MATLAB)";
     case Hdf5Storage::absent:
     case Hdf5Storage::contiguous:
     case Hdf5Storage::chunked:

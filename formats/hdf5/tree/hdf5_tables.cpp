@@ -97,6 +97,16 @@ void refuse_groups_alike(const Datasets& datasets) {
   }
 }
 
+// MATLAB keeps names of classes and the like in cells beside the data.
+void leave_out_other_cells(Datasets& datasets) {
+  const auto is_cell = [](const Hdf5Dataset* one) { return one->storage == Hdf5Storage::referred; };
+  const auto first = std::ranges::find_if_not(datasets, is_cell);
+  if (first == datasets.end()) return;
+  const std::optional<std::uint64_t> rows = rows_of(**first);
+  std::erase_if(datasets,
+                [&](const Hdf5Dataset* one) { return is_cell(one) && rows_of(*one) != rows; });
+}
+
 Datasets in_groups(const Datasets& taken) {
   if (std::optional<Error> fault = rows_fault(taken)) throw std::move(*fault);
   const Hdf5Dataset& first = *taken.front();
@@ -126,6 +136,7 @@ Datasets chosen(const Hdf5Description& description, const Datasets& taken,
     return taken.empty() || !description.demos.empty() ? Datasets() : in_groups(taken);
   if (std::ranges::any_of(found, [&](const auto* one) { return is_flat(*one, found); }))
     return found;
+  leave_out_other_cells(found);
   check_rows(found);
   const auto known =
       std::ranges::find_if(found, [](const auto* one) { return rows_of(*one).has_value(); });

@@ -422,7 +422,7 @@ constexpr Refused kRefused[] = {
      [](ForeignFile& file) {
        file.count("x", H5T_STD_I32BE, {4, 2});
      }},
-    {"dataset 'x' holds a reference",
+    {"dataset 'x' holds references to nothing",
      [](ForeignFile& file) { file.put("x", H5T_STD_REF_OBJ, {4}, H5T_STD_REF_OBJ, nullptr); }},
     {"dataset 'x' holds opaque bytes of unknown meaning",
      [](ForeignFile& file) {
