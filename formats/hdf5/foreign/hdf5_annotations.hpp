@@ -34,6 +34,7 @@ void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Datas
 /// others, or more than 65,536.
 [[nodiscard]] std::vector<std::pair<std::int64_t, std::string>> hdf5_names_in_attribute(
     std::int64_t object, const char* name);
+
 /// Whether the values of a dataset lie in its file: of any other they are not read.
 [[nodiscard]] bool hdf5_lies_here(std::int64_t set);
 

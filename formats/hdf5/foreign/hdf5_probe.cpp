@@ -24,11 +24,11 @@
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_references.hpp"
 #include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
-#include "formats/hdf5/hdf5_class_names.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
 #include "formats/hdf5/tree/hdf5_description.hpp"
+#include "formats/hdf5/tree/hdf5_elements.hpp"
 
 namespace shale {
 namespace {
@@ -269,7 +269,7 @@ class Describer {
     dataset.attributes = hdf5_attribute_texts_of(id);
     const bool is_integer = dataset.descr.size() > 1 && std::strchr("iu", dataset.descr[1]);
     if (dataset.names.empty() && is_integer && dataset.field_name() == "label")
-      dataset.names = hdf5_names_in_attribute(id, kClassesAttribute.data());
+      dataset.names = hdf5_names_in_attribute(id, kClassNamesAttribute.data());
     dataset.stored_bytes = H5Dget_storage_size(id);
     if (kind == H5D_VIRTUAL || kind == H5D_CONTIGUOUS)
       dataset.sources = hdf5_sources_of(layout.id(), kind == H5D_VIRTUAL);

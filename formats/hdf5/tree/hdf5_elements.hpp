@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -13,6 +14,9 @@
 // What the elements of a dataset are as a field.
 
 namespace shale {
+
+/// The attribute of a label's dataset that has the class names: FORMAT.md, "class names".
+inline constexpr std::string_view kClassNamesAttribute = "classes";
 
 /// Whether a dataset has rows: the others are left out.
 [[nodiscard]] bool is_column_dataset(const Hdf5Dataset& dataset);

@@ -15,12 +15,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/format/file_contents.hpp"
 
-<<<<<<< HEAD:formats/hdf5/tree/hdf5_tables.cpp
 #include "formats/hdf5/tree/hdf5_elements.hpp"
-=======
-#include "formats/hdf5/foreign/hdf5_elements.hpp"
-#include "formats/hdf5/hdf5_class_names.hpp"
->>>>>>> e4963b99 (HDF5 files have the class names: the attribute classes of the label's dataset):formats/hdf5/foreign/hdf5_tables.cpp
 
 namespace shale {
 namespace {
@@ -156,7 +151,7 @@ void note_attributes(const Hdf5Description& description, UnpackReport& left) {
   const auto add = [&](const std::string& of, const std::vector<NamedText>& attributes,
                        bool has_classes) {
     for (const NamedText& one : attributes) {
-      if (has_classes && one.name == kClassesAttribute) continue;
+      if (has_classes && one.name == kClassNamesAttribute) continue;
       if (++count <= kMostShown)
         shown.push_back(fmt::format("'{}' of {}", printable(one.name), of));
     }
