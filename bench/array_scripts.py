@@ -9,6 +9,7 @@ import importlib.util
 import os
 import sys
 import types
+from collections.abc import Callable
 
 import numpy as np
 
@@ -102,7 +103,7 @@ def write_c_order(source, out):
     target.flush()
 
 
-WRITERS = {"npy": write_npy, "hdf5": write_hdf5, "record": write_record, "lmdb": write_lmdb, "c-order": write_c_order, "cast": write_cast}
+WRITERS: dict[str, Callable[..., None]] = {"npy": write_npy, "hdf5": write_hdf5, "record": write_record, "lmdb": write_lmdb, "c-order": write_c_order, "cast": write_cast}
 
 if __name__ == "__main__":
     if sys.argv[1] == "make":
