@@ -52,6 +52,7 @@ def pattern_of(hint):
 
 # Why no row of FOLLOWED leads to a hint, and what tests it instead: the hints.
 NOT_FOLLOWED = {
+    "needs samples without an image or with several, of an input with names": ("name the field of the images with --fields",),
     "needs files that other writers make, or is told by shale.Dataset (tests/interop/test_set_index.py)": (
         "'shale convert' reads the set",
         "run 'shale index' on the set: it indexes the changed files again",

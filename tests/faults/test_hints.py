@@ -368,7 +368,7 @@ FOLLOWED = [
     # ---- notes
     ("convert photos {o} --to lmdb", "convert photos {o} --to lmdb --shuffle --overwrite"),
     ("convert paired {o} --to lmdb", "convert paired {o} --to lmdb --pairs off --overwrite"),
-    ("convert photos {o}.h5", "convert photos {o}.h5 --with-index --overwrite"),
+    ("convert photos {o}.tfrecord", "convert photos {o}.tfrecord --with-index --overwrite"),
     # ---- memory
     ("convert wide.npy {o} --to record --memory 16MiB", "convert wide.npy {o} --to record --memory {memory}"),
     ("convert wide.npy {o}.npy --memory 16MiB", "convert wide.npy {o}.npy --memory {memory}"),

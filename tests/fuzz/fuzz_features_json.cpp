@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   for (const auto& [name, feature] : shale::parse_features_json(shale::as_text(bytes))) {
-    for (const std::uint64_t count : {0, 1, 12, 4096}) {
+    for (const std::uint64_t count : {0U, 1U, 12U, 4096U}) {
       const auto sides = shale::shape_of_numbers(feature.shape, count);
       std::uint64_t numbers = 1;
       for (const std::uint64_t side : sides) numbers *= side;

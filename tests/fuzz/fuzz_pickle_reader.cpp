@@ -19,11 +19,11 @@ std::uint64_t walk(const shale::PickleValue& value, std::size_t size) {
     case PickleKind::text:
       if (value.offset() > size || value.length() > size - value.offset()) __builtin_trap();
       return values;
+    case PickleKind::other:
+      if (value.name().size() > size + 1024) __builtin_trap();
+      return values;
     case PickleKind::tuple:
     case PickleKind::list:
-    case PickleKind::other:
-      count += value.name().size() > 1024 ? 1'000'000 : 0;
-      break;
     case PickleKind::persistent_id:
       for (std::size_t i = 0; i < value.size(); ++i) values += walk(value[i], size);
       return values;

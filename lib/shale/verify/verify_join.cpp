@@ -12,7 +12,7 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kRowsAtOnce = 4096;
+constexpr std::uint64_t kFixedRowsAtOnce = 4096;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ JoinVerdict verify_join(const InputRequest& request, const FindingSink& sink,
   };
   const std::unique_ptr<Source> source = open_input(join, temporary_folder(), events);
   verdict.notes = source->info().notes;
-  const std::uint64_t rows = source->info().row_bytes ? kRowsAtOnce : 1;
+  const std::uint64_t rows = source->info().row_bytes ? kFixedRowsAtOnce : 1;
   while (const std::optional<PendingSample> sample = source->next(rows)) {
     events.stop_if_asked();
     if (!sample->damage.empty())

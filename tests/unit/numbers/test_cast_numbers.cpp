@@ -166,9 +166,9 @@ TEST_CASE("cast: what makes no sense, or is not as many, is a bug") {
       {"|V8", "|i1"},    {"<c8", "<f4"},    {"<M8[s]", "<m8[s]"}, {"<M8[M]", "<M8[D]"},
       {"<M8[s]", "<f8"}, {"<f4", "<M8[s]"}, {"<M8", "<M8[s]"}};
   std::array<std::byte, 8> bytes{};
-  for (const auto& [from, to] : pairs) {
-    CAPTURE(from);
-    CHECK_FALSE(is_castable(DType::parse(from), DType::parse(to)));
+  for (const auto& pair : pairs) {
+    CAPTURE(pair.first);
+    CHECK_FALSE(is_castable(DType::parse(pair.first), DType::parse(pair.second)));
   }
   CHECK(test::error_of([&] {
           (void)cast_numbers(DType::parse("<c8"), bytes, DType::parse("<f4"),
