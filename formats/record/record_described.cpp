@@ -38,8 +38,9 @@ class FeatureTree {
       const JsonValue* const features = dict->find("features");
       if (features == nullptr) return;
       for (std::size_t i = 0; i < features->names.size(); ++i) {
-        const std::string& inner = features->names[i];
-        walk(features->elements[i], name.empty() ? inner : name + '/' + inner, sides);
+        std::string path = name.empty() ? name : name + '/';
+        path += features->names[i];
+        walk(features->elements[i], path, sides);
       }
       return;
     }

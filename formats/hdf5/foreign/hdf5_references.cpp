@@ -139,7 +139,7 @@ ReferredKind kind_of_all(hid_t set, const std::vector<std::uint64_t>& references
     if (!object.is_valid()) return {.other = "nothing"};
     const H5I_type_t expected = member.empty() ? H5I_DATASET : H5I_GROUP;
     if (H5Iget_type(object.id()) != expected) return {.other = "objects of several kinds"};
-    const ReferredKind kind =
+    ReferredKind kind =
         member.empty() ? kind_of_dataset(object.id(), 0) : kind_of_member(object.id(), member);
     if (!kind.other.empty()) return kind;
     if (kind.is_empty) {

@@ -226,7 +226,7 @@ ManifestSource source_from_json(const Json& source) {
 }
 
 // As a person may see it; what was written so stays.
-std::string shown(std::string text) {
+std::string shown(const std::string& text) {
   const std::optional<std::string> bytes = unescaped(text);
   return bytes && printable(*bytes) == text ? text : printable(text);
 }
