@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "formats/hdf5/tree/hdf5_description.hpp"
-#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/tree/hdf5_steps.hpp"
+#include "shale/trees/hdf5_description.hpp"
+#include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_steps.hpp"
+
 #include "tests/fuzz/fuzz_scan.hpp"
 
 // Any bytes are what a child whose memory is corrupt sends: u16 length and message, repeated.

@@ -94,7 +94,7 @@ def room_of(name):
 
 
 def format_room_of(name):
-    """ "hdf5/tree" for formats/hdf5/tree/hdf5_tables.hpp, else None."""
+    """ "hdf5/foreign" for formats/hdf5/foreign/hdf5_probe.hpp, else None."""
     match = re.match(r"formats/(\w+(?:/\w+)*)/\w+\.[ch]pp$", name)
     return match[1] if match else None
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 // What an HDF5 file says about its data, beside the data. Only for a child process that has nothing
 // to lose (hdf5_probe.hpp); numbers are the library's hid_t.

@@ -20,12 +20,12 @@
 #include "shale/format/value_checksum.hpp"
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_steps.hpp"
+#include "shale/trees/hdf5_values.hpp"
 
 #include "formats/hdf5/foreign/hdf5_probe.hpp"
 #include "formats/hdf5/foreign/hdf5_samples.hpp"
-#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/tree/hdf5_steps.hpp"
-#include "formats/hdf5/tree/hdf5_values.hpp"
 
 namespace shale {
 namespace {

@@ -6,11 +6,11 @@
 #include <fmt/ranges.h>
 
 #include "shale/base/error.hpp"
+#include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_steps.hpp"
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_probe.hpp"
-#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/tree/hdf5_steps.hpp"
 
 namespace shale {
 namespace {

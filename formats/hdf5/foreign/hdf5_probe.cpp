@@ -19,6 +19,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/trees/hdf5_description.hpp"
+#include "shale/trees/hdf5_elements.hpp"
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
@@ -27,8 +29,6 @@
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
-#include "formats/hdf5/tree/hdf5_description.hpp"
-#include "formats/hdf5/tree/hdf5_elements.hpp"
 
 namespace shale {
 namespace {

@@ -2,8 +2,7 @@
 
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 namespace shale {
 

@@ -11,13 +11,13 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/transpose.hpp"
 #include "shale/io/write_fully.hpp"
+#include "shale/trees/hdf5_blocks.hpp"
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_references.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
-#include "formats/hdf5/tree/hdf5_blocks.hpp"
 
 namespace shale {
 namespace {

@@ -9,8 +9,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/io/nameless_file.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 namespace shale {
 

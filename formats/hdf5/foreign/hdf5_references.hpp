@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 // Datasets of object references, as MATLAB 7.3 lays out its cells and arrays of structs:
 //   names  (1, N) references          cell of strings: each to a dataset of UTF-16 units

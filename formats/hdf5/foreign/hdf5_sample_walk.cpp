@@ -14,13 +14,13 @@
 #include "shale/base/natural_order.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
-#include "formats/hdf5/tree/hdf5_description.hpp"
 
 namespace shale {
 namespace {

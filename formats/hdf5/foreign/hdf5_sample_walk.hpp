@@ -8,8 +8,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/io/limited_child.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 // Files that have a group (or a dataset) for each sample:
 //   PARENT/NAME/PATH     a value of the sample NAME, at any depth; attributes of the group likewise

@@ -15,11 +15,11 @@
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_tables.hpp"
 
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_writer.hpp"
-#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/tree/hdf5_tables.hpp"
 
 namespace shale {
 namespace {

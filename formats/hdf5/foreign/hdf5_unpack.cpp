@@ -21,6 +21,11 @@
 #include "shale/io/free_space.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/write_fully.hpp"
+#include "shale/trees/hdf5_blocks.hpp"
+#include "shale/trees/hdf5_description.hpp"
+#include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_steps.hpp"
+#include "shale/trees/hdf5_tables.hpp"
 
 #include "formats/hdf5/foreign/hdf5_probe.hpp"
 #include "formats/hdf5/foreign/hdf5_read_out.hpp"
@@ -29,11 +34,6 @@
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
-#include "formats/hdf5/tree/hdf5_blocks.hpp"
-#include "formats/hdf5/tree/hdf5_description.hpp"
-#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/tree/hdf5_steps.hpp"
-#include "formats/hdf5/tree/hdf5_tables.hpp"
 
 //  The plain file:
 //  +0    superblock, root group, an object header per dataset (hdf5_metadata.cpp)

@@ -3,8 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include "shale/trees/hdf5_steps.hpp"
+
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"
-#include "formats/hdf5/tree/hdf5_steps.hpp"
 #include "tests/formats/hdf5/foreign_files.hpp"
 
 namespace shale {

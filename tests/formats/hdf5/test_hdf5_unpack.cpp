@@ -7,9 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include "shale/trees/hdf5_blocks.hpp"
+
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"
-#include "formats/hdf5/tree/hdf5_blocks.hpp"
 #include "tests/formats/hdf5/foreign_files.hpp"
 
 namespace shale {

@@ -1,4 +1,4 @@
-#include "formats/hdf5/tree/hdf5_elements.hpp"
+#include "shale/trees/hdf5_elements.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 #include <algorithm>
 #include <charconv>

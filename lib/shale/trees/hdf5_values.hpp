@@ -9,9 +9,8 @@
 #include "shale/base/error.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/io/input_file.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
-#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_description.hpp"
+#include "shale/trees/hdf5_foreign_columns.hpp"
 
 namespace shale {
 

@@ -7,8 +7,7 @@
 #include "shale/data/left_out.hpp"
 #include "shale/data/sample_axis.hpp"
 #include "shale/format/format.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 namespace shale {
 

@@ -1,4 +1,4 @@
-#include "formats/hdf5/tree/hdf5_tables.hpp"
+#include "shale/trees/hdf5_tables.hpp"
 
 #include <algorithm>
 #include <map>
@@ -14,8 +14,7 @@
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/format/file_contents.hpp"
-
-#include "formats/hdf5/tree/hdf5_elements.hpp"
+#include "shale/trees/hdf5_elements.hpp"
 
 namespace shale {
 namespace {

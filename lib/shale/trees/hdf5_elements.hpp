@@ -8,8 +8,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/dtype.hpp"
 #include "shale/data/schema.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 // What the elements of a dataset are as a field.
 

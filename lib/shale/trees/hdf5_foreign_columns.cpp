@@ -1,4 +1,4 @@
-#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_foreign_columns.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,9 +11,8 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
-#include "formats/hdf5/tree/hdf5_tables.hpp"
+#include "shale/trees/hdf5_description.hpp"
+#include "shale/trees/hdf5_tables.hpp"
 
 namespace shale {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/hdf5/tree/hdf5_blocks.hpp"
+#include "shale/trees/hdf5_blocks.hpp"
 
 #include <algorithm>
 

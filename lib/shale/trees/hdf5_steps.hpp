@@ -9,8 +9,7 @@
 #include "shale/data/schema.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 // Files in the layout of robomimic: the demonstrations of a robot, step by step.
 //   data/demo_N/actions, states, rewards ...    row t is of step t

@@ -1,4 +1,4 @@
-#include "formats/hdf5/tree/hdf5_values.hpp"
+#include "shale/trees/hdf5_values.hpp"
 
 #include <algorithm>
 #include <utility>

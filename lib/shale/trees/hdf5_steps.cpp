@@ -1,4 +1,4 @@
-#include "formats/hdf5/tree/hdf5_steps.hpp"
+#include "shale/trees/hdf5_steps.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -13,9 +13,8 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
-
-#include "formats/hdf5/tree/hdf5_foreign_columns.hpp"
-#include "formats/hdf5/tree/hdf5_tables.hpp"
+#include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_tables.hpp"
 
 namespace shale {
 namespace {

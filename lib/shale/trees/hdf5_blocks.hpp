@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "formats/hdf5/tree/hdf5_description.hpp"
+#include "shale/trees/hdf5_description.hpp"
 
 namespace shale {
 

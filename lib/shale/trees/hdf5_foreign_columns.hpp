@@ -10,9 +10,8 @@
 #include "shale/data/schema.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
-
-#include "formats/hdf5/tree/hdf5_description.hpp"
-#include "formats/hdf5/tree/hdf5_elements.hpp"
+#include "shale/trees/hdf5_description.hpp"
+#include "shale/trees/hdf5_elements.hpp"
 
 namespace shale {
 
