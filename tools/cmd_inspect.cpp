@@ -22,7 +22,6 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/indexed_join.hpp"
-#include "shale/sources/joined_source.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
@@ -55,8 +54,7 @@ void add_images(const ImageReport& images, const std::function<std::string(std::
 // What is at the path.
 std::string title_of(const DatasetInfo& info, const std::string& name) {
   const Manifest& manifest = info.manifest;
-  if (manifest.source.kind == kJoined)
-    return printable(name) + ": inputs that are joined, not indexed";
+  if (info.is_join()) return printable(name) + ": inputs that are joined, not indexed";
   if (!manifest.layout.is_of_one_file())
     return fmt::format("{}: {} {} dataset by {}", printable(name),
                        info.bad_file_count > 0 ? "a damaged"
@@ -76,8 +74,7 @@ std::string title_of(const DatasetInfo& info, const std::string& name) {
 
 std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   const Manifest& manifest = info.manifest;
-  const bool is_join = manifest.source.kind == kJoined;
-  const bool is_set = !is_join && !manifest.layout.is_of_one_file();
+  const bool is_set = !info.is_join() && !manifest.layout.is_of_one_file();
   const auto list = [&](std::string_view list_name) {
     const std::string lists = lists_text(manifest, list_name);
     return is_set ? fmt::format(" ({})", lists.empty() ? list_name : lists) : std::string();
@@ -122,7 +119,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
   if (manifest.images) add_images(*manifest.images, list, add);
   if (manifest.layout.has_checksums) {
     add("content", manifest.digest.content.hex());
-  } else if (!is_join) {
+  } else if (!info.is_join()) {
     add("content", fmt::format("unknown: the payload was not read ('{}' reads it)",
                                index_command(request.path, request.index_folder,
                                              parsing_of(manifest.layout), true)));

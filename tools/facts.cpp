@@ -15,7 +15,6 @@
 #include "shale/manifest/image_report_json.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/report/report_json.hpp"
-#include "shale/sources/joined_source.hpp"
 
 namespace shale::tools {
 namespace {
@@ -344,7 +343,7 @@ Json info_facts(const DatasetInfo& info) {
   }
   json["kind"] = info.manifest.layout.dialect == Dialect::own ? "dataset" : "file";
   json.update(manifest_facts(info.manifest));
-  if (info.manifest.source.kind == kJoined) json["kind"] = json["format"] = "join";
+  if (info.is_join()) json["kind"] = json["format"] = "join";
   if (const std::string_view layout = layout_name_of(info.manifest.layout); !layout.empty())
     json["layout"] = layout;
   json["complete"] = info.bad_file_count == 0;

@@ -51,6 +51,7 @@ def test_two_hdf5_files_row_by_row(tmp_path, packing, kind):
     write_h5(tmp_path / "y.h5", y=(LABELS.reshape(-1, 1, 1, 1), {}))
     words = [f"x={tmp_path / 'x.h5'}", f"y={tmp_path / 'y.h5'}"]
     run_shale("convert", *words, tmp_path / "out", "--to", kind)
+    assert f"out: a complete {kind} dataset" in run_shale("info", tmp_path / "out").stdout.decode()
     run_shale("verify", tmp_path / "out", *against(words))
     with shale.Dataset(tmp_path / "out") as dataset:
         assert len(dataset) == ROWS

@@ -15,6 +15,7 @@
 #include "shale/ops/list_arrays.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/joined_source.hpp"
 
 namespace shale {
 namespace {
@@ -226,6 +227,8 @@ FoundSample find_key_now(const DatasetRequest& request, const std::string& key,
 }
 
 }  // namespace
+
+bool DatasetInfo::is_join() const { return !is_indexed && manifest.source.kind == kJoined; }
 
 DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
   while (true) {

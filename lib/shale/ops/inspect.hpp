@@ -31,6 +31,9 @@ struct DatasetInfo {
   /// Why `contents` are not read in place as a table; then all but them is empty.
   std::optional<Error> obstacle = {};
   std::vector<std::string> commands = {};  ///< that convert such a file
+
+  /// Inputs that are joined where they lie; a dataset that was written from such is none.
+  [[nodiscard]] bool is_join() const;
 };
 inline constexpr std::uint64_t kMostSizedFiles = 10'000;
 /// Errors: same as open_dataset.
