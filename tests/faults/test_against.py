@@ -143,6 +143,12 @@ class Photos(AgainstCase):
             self.assertIn(self.verdict(unnamed, source), ("same", "other_fields"))
         self.assertIn(self.verdict(self.set, unnamed), ("same", "other_fields"))
 
+    def test_a_flat_folder_whose_labels_were_not_taken(self):
+        """Files without an index record no options: they hold no labels, so none is missed."""
+        flat = self.photos / "class-0"
+        for suffix in ("lmdb", "h5", "tfrecord"):
+            self.assertEqual(self.verdict(self.made(flat, f"flat.{suffix}", "--fields", "image"), flat), "same")
+
     def test_damage(self):
         """Whatever the source, the set is what is wrong; a file without checksums cannot know."""
         one = self.made(self.set, "one.lmdb")

@@ -3,6 +3,7 @@
 What Caffe reads is re-created here in three lines (`listed_rows`): the words of the list, each a file relative to the current
 directory, its rows one after the other (caffe, src/caffe/layers/hdf5_data_layer.cpp)."""
 
+import json
 import os
 import pickle
 
@@ -127,6 +128,18 @@ def test_names_are_relative_to_the_list_or_else_to_the_current_directory(folder,
     assert b"file 1 of the list, 'a.h5', is one file in the folder of the list and another in the current directory" in told
     (lists / "train.txt").write_text(str(folder / "a.h5"))
     run_shale("info", lists / "train.txt", cwd=elsewhere)
+
+
+def test_a_list_that_was_moved_with_its_files(folder, tmp_path_factory):
+    """ModelNet40's train_files.txt names its files from two folders above it; other lists have another machine's paths."""
+    elsewhere = tmp_path_factory.mktemp("cwd")
+    for kind, at in (("train.txt", ""), ("list.files", "@")):
+        path = folder / kind
+        path.write_text("data/modelnet40/a.h5\n/home/you/c.h5\ndata//sub/b.hdf5\n")
+        facts = json.loads(run_shale("info", f"{at}{path}", "--json", cwd=elsewhere).stdout)
+        assert facts["samples"] == json.loads(run_shale("info", folder / "a.h5", folder / "c.h5", folder / "sub/b.hdf5", "--json").stdout)["samples"]
+        path.write_text("data/modelnet40/gone.h5\n")
+        assert b"file 1 of the list, 'data/modelnet40/gone.h5', does not exist" in run_shale("info", f"{at}{path}", code=1, cwd=elsewhere).stderr
 
 
 OTHERS = {

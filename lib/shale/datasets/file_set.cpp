@@ -31,15 +31,32 @@ namespace fs = std::filesystem;
 
 // ---- lists
 
+// The end of the name that is a file beside the list, if any: lists keep the folders of the machine
+// that they were made on.
+std::optional<std::string> moved_with_list(const fs::path& folder, const std::string& name) {
+  for (std::size_t slash = name.find('/'); slash != std::string::npos;
+       slash = name.find('/', slash + 1)) {
+    const std::size_t end = name.find_first_not_of('/', slash);
+    if (end == std::string::npos) break;
+    std::string path = (folder / name.substr(end)).string();
+    if (facts_behind(path)) return path;
+  }
+  return std::nullopt;
+}
+
 // What a listed name stands for.
 std::string path_of_name(const std::string& list, const std::string& name, std::size_t number) {
-  const std::string beside = (fs::path(list).parent_path() / name).string();
+  const fs::path folder = fs::path(list).parent_path();
+  const std::string beside = (folder / name).string();
   const std::optional<struct stat> there = facts_behind(beside), here = facts_behind(name);
   if (!there && !here) {
+    if (std::optional<std::string> moved = moved_with_list(folder, name)) return *std::move(moved);
     throw Error(Code::not_found, "file {} of the list, '{}', does not exist", number,
                 printable(name))
         .at(list)
-        .hint("names are relative to the folder of the list, or else to the current directory");
+        .hint(
+            "names are relative to the folder of the list or to the current directory, or end "
+            "with a file beside the list");
   }
   const bool is_one =
       !there || !here || (there->st_dev == here->st_dev && there->st_ino == here->st_ino);

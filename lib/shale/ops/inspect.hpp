@@ -32,7 +32,7 @@ struct DatasetInfo {
   std::optional<Error> obstacle = {};
   std::vector<std::string> commands = {};  ///< that convert such a file
 
-  /// Inputs that are joined where they lie; a dataset that was written from such is none.
+  /// Inputs that are joined in place; a dataset that was written from such is none.
   [[nodiscard]] bool is_join() const;
 };
 inline constexpr std::uint64_t kMostSizedFiles = 10'000;
