@@ -124,7 +124,7 @@ std::vector<std::string> read_class_names(const InputFile& file, std::string_vie
   for (const HeaderMessage& message : read_object_header(file, *header, kMaxDatasetBytes)) {
     if (message.type != MessageType::attribute) continue;
     const std::optional<Attribute> attribute = read_attribute(message, file.path());
-    const bool has_names = attribute && attribute->name == kClassesAttribute &&
+    const bool has_names = attribute && attribute->name == kClassNamesAttribute &&
                            attribute->datatype == vlen_type_bytes(true) &&
                            attribute->sides.size() == 1 &&
                            attribute->value.size() / kReference == attribute->sides[0];
@@ -148,7 +148,7 @@ std::vector<std::byte> named_header_bytes(
       references.write(heap);
       references.write(++number);
     }
-    const HeaderMessage classes = attribute_message({.name = std::string(kClassesAttribute),
+    const HeaderMessage classes = attribute_message({.name = std::string(kClassNamesAttribute),
                                                      .datatype = vlen_type_bytes(true),
                                                      .sides = {names.size()},
                                                      .value = references.take()});

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "shale/format/format.hpp"
+#include "shale/trees/hdf5_elements.hpp"
 
 #include "formats/hdf5/hdf5_metadata.hpp"
 
 // The attribute of a label's dataset that has the class names. FORMAT.md, "class names".
 
 namespace shale {
-
-inline constexpr std::string_view kClassesAttribute = "classes";
 
 /// The object header that `header` makes of its attributes, with the names, and the heap that they
 /// lie in: what is written at this byte of the file, a multiple of 8.

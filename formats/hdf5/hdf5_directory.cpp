@@ -1,34 +1,25 @@
 #include "formats/hdf5/hdf5_directory.hpp"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/data/array_text.hpp"
 #include "shale/data/schema_text.hpp"
 #include "shale/format/finding_draft.hpp"
+#include "shale/trees/own_directory.hpp"
 
+#include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
 
 namespace shale {
 namespace {
 
-using Role = Hdf5Column::Role;
-
-// A dataset as its header describes it.
-struct FoundDataset {
-  std::uint64_t address = 0;  // of the header
-  std::vector<std::uint64_t> sides;
-  std::string type;
-  ContiguousData data;
-};
+ColumnExtent extent_of(const ContiguousData& data) { return {data.address, data.bytes}; }
 
 class DirectoryReader {
  public:
@@ -48,7 +39,7 @@ class DirectoryReader {
     for (std::size_t i = 0; i < found.size(); ++i) read_dataset(plan_.columns[i], found[i]);
     report_strangers();
     if (is_lost_) return std::nullopt;
-    return check_datasets(found);
+    return check_directory(file_, plan_, found, kSuperblockBytes, findings_);
   }
 
  private:
@@ -143,7 +134,7 @@ class DirectoryReader {
           seen |= 2;
           break;
         case MessageType::layout:
-          found.data = read_layout(message, file_.path());
+          found.extent = extent_of(read_layout(message, file_.path()));
           seen |= 4;
           break;
         case MessageType::filters:
@@ -157,89 +148,6 @@ class DirectoryReader {
     if (seen == 7) return;
     throw Error(Code::damaged, "its header lacks dataspace, datatype or layout")
         .at(file_.path(), found.address);
-  }
-
-  std::optional<ShardDirectory> check_datasets(const std::vector<FoundDataset>& found) {
-    ShardDirectory directory;
-    const std::vector<std::uint64_t>& keys = found.back().sides;  // of key_offset
-    if (keys.size() == 1 && keys[0] > 0) directory.samples = keys[0] - 1;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const Hdf5Column& column = plan_.columns[i];
-      check_type(column, found[i]);
-      check_sides(column, found[i], directory.samples);
-      directory.extents.push_back(check_extent(column, found[i]));
-    }
-    check_overlaps(directory.extents);
-    if (is_lost_) return std::nullopt;
-    return directory;
-  }
-
-  void check_type(const Hdf5Column& column, const FoundDataset& found) {
-    if (found.type == column.dtype.descr()) return;
-    lose(finding(fmt::format("dataset '{}' has a different type", printable(column.name)),
-                 found.address),
-         column.name, dtype_text(found.type), dtype_text(column.dtype));
-  }
-
-  void check_sides(const Hdf5Column& column, const FoundDataset& found, std::uint64_t samples) {
-    const std::vector<std::uint64_t> expected =
-        column.sides(samples, column.part_bytes_of(found.data.bytes));
-    if (found.sides == expected) return;
-    lose(finding(fmt::format("dataset '{}' has a different shape", printable(column.name)),
-                 found.address),
-         column.name, shape_text(found.sides), shape_text(expected));
-  }
-
-  // The product of the sides, checked by division; nullopt if it is larger than the file.
-  [[nodiscard]] std::optional<std::uint64_t> bytes_of_sides(const Hdf5Column& column,
-                                                            const FoundDataset& found) const {
-    if (std::find(found.sides.begin(), found.sides.end(), 0U) != found.sides.end()) return 0;
-    std::uint64_t bytes = column.dtype.item_bytes();
-    for (const std::uint64_t side : found.sides) {
-      if (side > file_.size() / bytes) return std::nullopt;
-      bytes *= side;
-    }
-    return bytes;
-  }
-
-  ColumnExtent check_extent(const Hdf5Column& column, const FoundDataset& found) {
-    const std::optional<std::uint64_t> expected = bytes_of_sides(column, found);
-    if (expected != found.data.bytes) {
-      lose(finding(
-               fmt::format("size of dataset '{}' does not match its shape", printable(column.name)),
-               found.address),
-           column.name, fmt::format("{} bytes", found.data.bytes),
-           expected ? fmt::format("{} bytes", *expected)
-                    : fmt::format("at most {} bytes", file_.size()));
-      return {};
-    }
-    if (found.data.bytes == 0) return {};
-    const std::uint64_t left =
-        found.data.address < file_.size() ? file_.size() - found.data.address : 0;
-    if (found.data.bytes <= left) return {found.data.address, found.data.bytes};
-    lose(finding(
-             fmt::format("dataset '{}' reaches beyond the end of the file", printable(column.name)),
-             found.address),
-         column.name, fmt::format("{} bytes at byte {}", found.data.bytes, found.data.address),
-         fmt::format("at most {} bytes there", left));
-    return {};
-  }
-
-  void check_overlaps(const std::vector<ColumnExtent>& extents) {
-    std::vector<std::pair<std::uint64_t, std::size_t>> begins;
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-      if (extents[i].length > 0) begins.emplace_back(extents[i].offset, i);
-    }
-    std::sort(begins.begin(), begins.end());
-    std::uint64_t end = kSuperblockBytes;
-    for (const auto& [begin, i] : begins) {
-      if (begin < end) {
-        const std::string& name = plan_.columns[i].name;
-        lose(finding(fmt::format("dataset '{}' overlaps something else", printable(name)), begin),
-             name, fmt::format("byte {}", begin), fmt::format("byte {} or later", end));
-      }
-      end = std::max(end, begin + extents[i].length);
-    }
   }
 
   const InputFile& file_;

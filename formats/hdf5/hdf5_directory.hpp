@@ -1,23 +1,14 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "shale/base/finding.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
-
-#include "formats/hdf5/hdf5_columns.hpp"
+#include "shale/trees/own_rows.hpp"
 
 namespace shale {
-
-/// What the metadata of a shard says, once all of it has been checked.
-struct ShardDirectory {
-  std::uint64_t samples = 0;
-  std::vector<ColumnExtent> extents;  ///< one per column of the plan
-};
 
 /// Reads the metadata of a shard without the HDF5 library. Datasets may come in any order, at any
 /// address, with anything harmless beside them (attributes, fill values, times). Nullopt, after

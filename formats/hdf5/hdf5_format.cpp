@@ -8,9 +8,10 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/format/layout.hpp"
+#include "shale/format/name_list.hpp"
+#include "shale/trees/own_records.hpp"
 
 #include "formats/hdf5/foreign/hdf5_foreign.hpp"
-#include "formats/hdf5/foreign/hdf5_listing.hpp"
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"
 #include "formats/hdf5/hdf5_class_names.hpp"
 #include "formats/hdf5/hdf5_columns.hpp"
@@ -18,7 +19,6 @@
 #include "formats/hdf5/hdf5_layout_writer.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_own_scan.hpp"
-#include "formats/hdf5/hdf5_writer.hpp"
 
 namespace shale {
 namespace {
@@ -69,54 +69,9 @@ int bid_for_hdf5(const Probe& probe) {
   return 0;
 }
 
-constexpr std::size_t kMostListedFiles = 65'536;
-constexpr std::uint64_t kMostListBytes = 16 << 20;
-constexpr std::uint64_t kListHeadBytes = 64 * 1024;  // longer than any path
-constexpr std::string_view kWhitespace = " \t\n\v\f\r";
-
-bool is_file_name(std::string_view word) {
-  const bool is_text = std::none_of(word.begin(), word.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
-  return is_text && (word.ends_with(".h5") || word.ends_with(".hdf5"));
-}
-
-// Takes the first word off; empty if there is none.
-std::string_view next_word(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kWhitespace), text.size()));
-  const std::string_view word = text.substr(0, text.find_first_of(kWhitespace));
-  text.remove_prefix(word.size());
-  return word;
-}
-
-Error too_long(const InputFile& list) {
-  return Error(Code::limit, "lists more than {} HDF5 files, or has more than {} bytes",
-               kMostListedFiles, kMostListBytes)
-      .at(list.path())
-      .hint("divide the list, and convert the lists one after the other with --append");
-}
-
-// The HDF5 files that a text file lists, as the `source:` of Caffe's HDF5Data does: names in their
-// order, separated by whitespace. Nullopt: it is not such a list, which is called X.txt and has
-// nothing but names that end in .h5 or .hdf5.
-// Source: caffe, src/caffe/layers/hdf5_data_layer.cpp (`while (source_file >> line)`).
 std::optional<std::vector<std::string>> list_hdf5_files(const InputFile& list) {
-  if (!list.path().ends_with(".txt")) return std::nullopt;
-  std::vector<std::byte> bytes(std::min(list.size(), kListHeadBytes));
-  list.read_exact(0, bytes);
-  std::string_view head = as_text(bytes);
-  if (!is_file_name(next_word(head))) return std::nullopt;
-  if (list.size() > kMostListBytes) throw too_long(list);
-  bytes.resize(list.size());
-  list.read_exact(0, bytes);
-  std::vector<std::string> names;
-  std::string_view text = as_text(bytes);
-  for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) {
-    if (!is_file_name(word)) return std::nullopt;
-    if (names.size() == kMostListedFiles) throw too_long(list);
-    names.emplace_back(word);
-  }
-  return names;
+  constexpr std::string_view kEnds[] = {".h5", ".hdf5"};
+  return names_in_list(list, kEnds, "HDF5");
 }
 
 ShardLayout hdf5_layout(const Schema& schema, const OptionSet& options) {

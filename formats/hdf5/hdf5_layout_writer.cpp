@@ -11,12 +11,12 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/format/column_spill.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/image/rgb.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
-#include "formats/hdf5/hdf5_spill.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
 
 //  +0    superblock, root group, the object headers of `images` and `labels` (hdf5_metadata.cpp)

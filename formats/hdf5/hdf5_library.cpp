@@ -1,10 +1,15 @@
 #include "formats/hdf5/hdf5_library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include "shale/base/printable.hpp"
 
 namespace shale {
 namespace {
@@ -22,6 +27,16 @@ extern "C" herr_t keep_innermost(unsigned position, const H5E_error2_t* entry, v
   if (H5Eget_msg(entry->min_num, &type, minor.data(), minor.size()) > 0) text = minor.data();
   if (entry->desc != nullptr) text += (text.empty() ? "" : ": ") + std::string(entry->desc);
   return 0;
+}
+
+struct NameList {
+  std::vector<std::string> names;
+  std::size_t most;
+};
+extern "C" herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* into) {
+  auto& list = *static_cast<NameList*>(into);
+  list.names.emplace_back(name);
+  return list.names.size() >= list.most ? 1 : 0;
 }
 
 }  // namespace
@@ -63,6 +78,25 @@ void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
     child.emplace(ChildWork{"the HDF5 library", file.path(), std::move(descriptors), limits, work});
   }
   child->listen(take, ask);
+}
+
+std::vector<std::string> hdf5_names_in(hid_t group, std::size_t most) {
+  NameList list{.names = {}, .most = most};
+  if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_name, &list) < 0)
+    throw hdf5_failure("the HDF5 library cannot read the list of objects in a group");
+  std::sort(list.names.begin(), list.names.end());
+  return std::move(list.names);
+}
+
+Hdf5Handle open_hdf5_object(hid_t parent, const std::string& name, const std::string& path) {
+  Hdf5Handle object(H5Oopen(parent, name.c_str(), H5P_DEFAULT), H5Oclose);
+  if (object.is_valid()) return object;
+  throw hdf5_failure(fmt::format("the HDF5 library cannot read the object '{}'", printable(path)));
+}
+
+bool is_hdf5_hard_link(hid_t group, const std::string& name) {
+  H5L_info_t link{};
+  return H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
 }
 
 }  // namespace shale

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <hdf5.h>
 
@@ -60,5 +61,14 @@ class Hdf5Handle {
   hid_t id_;
   Close close_;
 };
+
+/// The names of the objects in a group, sorted bytewise; no more than the first `most`, if there
+/// are more. Used under lock_hdf5() only, as those below. Errors: hdf5_failure.
+[[nodiscard]] std::vector<std::string> hdf5_names_in(hid_t group, std::size_t most);
+/// Errors: hdf5_failure, with what the object is called for people.
+[[nodiscard]] Hdf5Handle open_hdf5_object(hid_t parent, const std::string& name,
+                                          const std::string& path);
+/// Any other link might lead into another file.
+[[nodiscard]] bool is_hdf5_hard_link(hid_t group, const std::string& name);
 
 }  // namespace shale

@@ -14,7 +14,9 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
+#include "shale/trees/own_rows.hpp"
 
+#include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_own_scan.hpp"
@@ -163,7 +165,7 @@ class LibraryScanner {
         return column.view(offset, length, window);
       };
     };
-    scan_hdf5_rows(input_, plan_, directory, view_column, rows_, findings_);
+    scan_columns(input_, plan_, directory, view_column, rows_, findings_);
   }
 
   // The last column is the keys' offsets: one more than there are rows.

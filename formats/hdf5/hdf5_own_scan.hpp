@@ -1,14 +1,8 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 
-#include "shale/base/view_bytes.hpp"
 #include "shale/format/format.hpp"
-
-#include "formats/hdf5/hdf5_columns.hpp"
-#include "formats/hdf5/hdf5_directory.hpp"
 
 namespace shale {
 
@@ -31,13 +25,5 @@ void scan_own_hdf5(const ShardInput& input, const RowSink& rows, const FindingSi
 [[nodiscard]] LibraryReading scan_hdf5_by_library(const ShardInput& input, const RowSink& rows,
                                                   const FindingSink& findings,
                                                   const std::function<void()>& ask);
-
-/// A view of one column of the plan, by offsets in the file, that holds so many bytes at a time.
-using ViewColumn = std::function<ViewBytes(std::size_t column, std::uint64_t window_bytes)>;
-
-/// The rows of a shard whose metadata has been read, whoever read it, and whoever reads the values.
-void scan_hdf5_rows(const ShardInput& input, const Hdf5Plan& plan, const ShardDirectory& directory,
-                    const ViewColumn& view_column, const RowSink& rows,
-                    const FindingSink& findings);
 
 }  // namespace shale

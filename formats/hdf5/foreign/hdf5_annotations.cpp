@@ -12,6 +12,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/trees/hdf5_elements.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -262,24 +263,6 @@ std::vector<NamedText> hdf5_attribute_texts_of(std::int64_t object) {
     attributes.push_back({std::move(name), std::move(text)});
   }
   return attributes;
-}
-
-std::string hdf5_type_text(const Hdf5Dataset& of) {
-  switch (of.type) {
-    case Hdf5Type::number:
-      return dtype_text(of.descr);
-    case Hdf5Type::fixed_text:
-      return fmt::format("strings of {} bytes", of.element_bytes);
-    case Hdf5Type::vlen_bytes:
-      return "sequences of bytes";
-    case Hdf5Type::vlen_numbers:
-      return fmt::format("sequences of {}", dtype_text(of.descr));
-    case Hdf5Type::vlen_text:
-      return "text";
-    case Hdf5Type::other:
-      break;
-  }
-  return of.type_name;
 }
 
 bool hdf5_lies_here(std::int64_t set) {

@@ -12,9 +12,6 @@
 
 namespace shale {
 
-/// The type in words: "float32", "text", "a reference".
-[[nodiscard]] std::string hdf5_type_text(const Hdf5Dataset& of);
-
 /// What the elements of a type are: type, descr, names, element_bytes of a dataset, or type_name.
 void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Dataset& into);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "shale/format/file_contents.hpp"
 #include "shale/format/format.hpp"
 
 namespace shale {
@@ -15,5 +16,8 @@ namespace shale {
 /// Rows of such a file, as Format::scan says.
 /// Errors: Code::io; Code::bug if `input` is not one file.
 void scan_foreign_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings);
+
+/// All datasets of an HDF5 file, as Format::list_contents says. Errors: same as probe_hdf5_file.
+[[nodiscard]] FileContents list_hdf5_contents(const InputFile& file, const WalkProgress& progress);
 
 }  // namespace shale

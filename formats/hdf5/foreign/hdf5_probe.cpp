@@ -81,32 +81,15 @@ class Describer {
     find_datasets(root.id(), "");
     std::sort(found_.begin(), found_.end());
     for (const std::string& path : found_) {
-      const Hdf5Handle object(checked(H5Oopen(file_.id(), path.c_str(), H5P_DEFAULT),
-                                      fmt::format("the object '{}'", printable(path))),
-                              H5Oclose);
+      const Hdf5Handle object = open_hdf5_object(file_.id(), path, path);
       describe_dataset(object.id(), path);
     }
     if (has_data_group_) describe_demos();
   }
 
-  struct NameList {
-    std::vector<std::string> names;
-    std::size_t most;
-  };
-  static herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
-    NameList& list = *static_cast<NameList*>(into);
-    list.names.emplace_back(name);
-    return list.names.size() > list.most ? 1 : 0;
-  }
-
   // Sorted; one more than `most` where there are more.
   static std::vector<std::string> first_names_in(hid_t group, std::size_t most = kMostObjects) {
-    NameList list{.names = {}, .most = most};
-    (void)checked(
-        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &Describer::keep_name, &list),
-        "the list of objects in a group");
-    std::sort(list.names.begin(), list.names.end());
-    return std::move(list.names);
+    return hdf5_names_in(group, most + 1);
   }
   static std::vector<std::string> names_in(hid_t group, std::size_t most, std::string_view where) {
     std::vector<std::string> names = first_names_in(group, most);
@@ -117,12 +100,11 @@ class Describer {
   // The groups data/demo_N, and what is in them. Only hard links are followed, and so deep that a
   // group inside of itself ends.
   void describe_demos() {
-    const Hdf5Handle data(checked(H5Oopen(file_.id(), "data", H5P_DEFAULT), "the group 'data'"),
-                          H5Oclose);
+    const Hdf5Handle data = open_hdf5_object(file_.id(), "data", "data");
     std::vector<Hdf5Demo> demos;
     for (std::string& name : names_in(data.id(), kMostDemoObjects, "in the group 'data'")) {
       const std::optional<std::uint64_t> number = number_of_demo(name);
-      if (!number || !is_hard_link(data.id(), name)) continue;
+      if (!number || !is_hdf5_hard_link(data.id(), name)) continue;
       demos.push_back({.name = std::move(name), .number = *number, .samples = {}, .datasets = {}});
     }
     std::sort(demos.begin(), demos.end(), [](const Hdf5Demo& a, const Hdf5Demo& b) {
@@ -130,21 +112,12 @@ class Describer {
     });
     for (Hdf5Demo& demo : demos) {
       const std::string path = "data/" + demo.name;
-      const Hdf5Handle group(checked(H5Oopen(data.id(), demo.name.c_str(), H5P_DEFAULT),
-                                     fmt::format("the object '{}'", path)),
-                             H5Oclose);
+      const Hdf5Handle group = open_hdf5_object(data.id(), demo.name, path);
       if (H5Iget_type(group.id()) != H5I_GROUP) continue;
       demo.samples = attribute_of(group.id(), "num_samples");
       send_(encode_demo(demo));
       describe_group(group.id(), path, kMostDepth);
     }
-  }
-
-  static bool is_hard_link(hid_t group, const std::string& name) {
-    H5L_info_t link{};
-    (void)checked(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT),
-                  fmt::format("the link '{}'", printable(name)));
-    return link.type == H5L_TYPE_HARD;
   }
 
   // A whole number that is not negative; nullopt for anything else.
@@ -166,13 +139,11 @@ class Describer {
       if (++demo_objects_ > kMostDemoObjects)
         throw too_many_hdf5_objects(kMostDemoObjects, "in the demonstrations");
       const std::string full = fmt::format("{}/{}", path, name);
-      if (!is_hard_link(group, name)) {
+      if (!is_hdf5_hard_link(group, name)) {
         send_(encode_other(fmt::format("link '{}'", printable(full))));
         continue;
       }
-      const Hdf5Handle object(checked(H5Oopen(group, name.c_str(), H5P_DEFAULT),
-                                      fmt::format("the object '{}'", printable(full))),
-                              H5Oclose);
+      const Hdf5Handle object = open_hdf5_object(group, name, full);
       const H5I_type_t type = H5Iget_type(object.id());
       if (type == H5I_DATASET) {
         describe_dataset(object.id(), full);
@@ -220,9 +191,7 @@ class Describer {
         other(link.type == H5L_TYPE_SOFT ? "soft link" : "external link", path);
         continue;
       }
-      const Hdf5Handle object(checked(H5Oopen(group, name.c_str(), H5P_DEFAULT),
-                                      fmt::format("the object '{}'", printable(path))),
-                              H5Oclose);
+      const Hdf5Handle object = open_hdf5_object(group, name, path);
       const H5I_type_t type = H5Iget_type(object.id());
       if (type == H5I_DATASET && found_.size() < kMostDatasets) {
         found_.push_back(path);

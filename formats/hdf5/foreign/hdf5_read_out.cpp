@@ -105,11 +105,8 @@ class DatasetReader {
     const std::string whole = dataset_.path();
     for (std::size_t slash = 0; slash != std::string::npos;) {
       slash = whole.find('/', slash + 1);
-      H5L_info_t link{};
-      const std::string path = whole.substr(0, slash);
-      const bool is_there =
-          H5Lget_info(file, path.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
-      if (!is_there) throw hdf5_dataset_changed(dataset_.name);
+      if (!is_hdf5_hard_link(file, whole.substr(0, slash)))
+        throw hdf5_dataset_changed(dataset_.name);
     }
     Hdf5Handle set(H5Dopen2(file, whole.c_str(), access.id()), H5Dclose);
     if (!set.is_valid()) throw failure("cannot be reopened");

@@ -12,6 +12,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/trees/hdf5_elements.hpp"
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
@@ -121,12 +122,6 @@ ReferredKind kind_of_member(hid_t group, const std::string& member) {
   const Hdf5Handle set(H5Oopen(group, member.c_str(), H5P_DEFAULT), H5Oclose);
   if (H5Iget_type(set.id()) != H5I_DATASET) return {.other = "groups of groups"};
   return kind_of_dataset(set.id(), 1);
-}
-
-herr_t keep_member(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
-  auto& names = *static_cast<std::vector<std::string>*>(into);
-  names.emplace_back(name);
-  return names.size() >= kMostStructMembers ? 1 : 0;
 }
 
 // What the first references lead to, all of them; `member` is empty for datasets.
@@ -251,9 +246,7 @@ std::vector<Hdf5Dataset> columns_of(hid_t set, const Hdf5Dataset& whole,
   const Hdf5Handle first = open_referred(set, references.front());
   if (!first.is_valid() || H5Iget_type(first.id()) != H5I_GROUP)
     return {column_of(whole, kind_of_all(set, references, ""), rows, address_bytes)};
-  std::vector<std::string> members;
-  if (H5Literate(first.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_member, &members) < 0)
-    throw hdf5_failure("the HDF5 library cannot read the list of objects in a group");
+  const std::vector<std::string> members = hdf5_names_in(first.id(), kMostStructMembers);
   std::vector<Hdf5Dataset> columns;
   for (const std::string& member : members) {
     Hdf5Dataset column =

@@ -27,46 +27,26 @@ namespace {
 
 using Form = Hdf5SampleValue::Form;
 
-enum class SampleMessage : std::uint8_t { sample = 1, value = 2, bytes = 3, other = 4 };
+using SampleMessage = Hdf5SampleMessage;
 
-constexpr std::size_t kMostObjectsOfASample = 1024, kMostBytesOfAPath = 4096;
+constexpr std::size_t kMostBytesOfAPath = 4096;
 constexpr int kMostDepthOfASample = 8, kMostDepthOfSamples = 4;
 constexpr std::size_t kPieceBytes = 512 * 1024;
+constexpr std::uint64_t kSlowestSampleBytes = 200'000;  // a second; of groups of small values
 // How many of the first objects say what a file is like.
 constexpr std::size_t kLooked = 64, kManyGroups = 8;
 constexpr std::string_view kNamesOfSplits[] = {"train",      "training", "val",    "valid",
                                                "validation", "test",     "testing"};
 
 Hdf5Handle open_object(hid_t parent, const std::string& name) {
-  Hdf5Handle object(H5Oopen(parent, name.c_str(), H5P_DEFAULT), H5Oclose);
-  if (!object.is_valid())
-    throw hdf5_failure(
-        fmt::format("the HDF5 library cannot read the object '{}'", printable(name)));
-  return object;
-}
-
-struct SampleNames {
-  std::vector<std::string> names;
-  std::size_t most;
-};
-herr_t keep_sample_name(hid_t, const char* name, const H5L_info_t*, void* into) noexcept {
-  auto& list = *static_cast<SampleNames*>(into);
-  list.names.emplace_back(name);
-  return list.names.size() >= list.most ? 1 : 0;
+  return open_hdf5_object(parent, name, name);
 }
 
 // The first `most`, in the natural order of their names.
 std::vector<std::string> names_below(hid_t group, std::size_t most) {
-  SampleNames list{.names = {}, .most = most};
-  if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_sample_name, &list) < 0)
-    throw hdf5_failure("the HDF5 library cannot read the list of objects in a group");
-  std::sort(list.names.begin(), list.names.end(), is_naturally_less);
-  return std::move(list.names);
-}
-
-bool is_hard(hid_t group, const std::string& name) {
-  H5L_info_t link{};
-  return H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+  std::vector<std::string> names = hdf5_names_in(group, most);
+  std::sort(names.begin(), names.end(), is_naturally_less);
+  return names;
 }
 
 bool has_digit(std::string_view name) {
@@ -246,7 +226,7 @@ class SampleSender {
   void run() {
     const Hdf5Handle parent = open_object(file_, walk_.parent);
     for (const std::string& name : names_below(parent.id(), ~std::size_t{0})) {
-      if (!is_hard(parent.id(), name)) {
+      if (!is_hdf5_hard_link(parent.id(), name)) {
         send_text(SampleMessage::other, fmt::format("link '{}'", printable(name)));
         continue;
       }
@@ -278,7 +258,7 @@ class SampleSender {
         throw Error(Code::limit, "a sample of more than {} objects, or of paths of more than {}",
                     kMostObjectsOfASample, format_size(kMostBytesOfAPath));
       }
-      if (!is_hard(group, name)) {
+      if (!is_hdf5_hard_link(group, name)) {
         send_text(SampleMessage::other, fmt::format("link '{}'", printable(path)));
         continue;
       }
@@ -331,18 +311,7 @@ class SampleSender {
     const ValueShape shape = is_here ? shape_in(space) : ValueShape{};
     Hdf5SampleValue value = value_of(path, kind, shape, is_here);
     ValueReader(walk_, value, kind, type, space, shape.elements, std::move(read)).run();
-    ByteWriter out;
-    out.write(static_cast<std::uint8_t>(SampleMessage::value));
-    out.write(static_cast<std::uint8_t>(value.form));
-    out.write(static_cast<std::uint8_t>(value.is_utf8 ? 1 : 0));
-    out.write(value.bytes);
-    out.write(static_cast<std::uint32_t>(value.shape.size()));
-    for (const std::uint64_t side : value.shape) out.write(side);
-    for (const std::string* text : {&value.path, &value.descr, &value.type_name}) {
-      out.write(static_cast<std::uint32_t>(text->size()));
-      out.write_text(*text);
-    }
-    send_(out.bytes());
+    send_(encode_sample_value(value));
     for (Bytes left(value.data); !left.empty();) {
       const Bytes piece = left.first(std::min(left.size(), kPieceBytes));
       ByteWriter bytes;
@@ -378,7 +347,7 @@ struct LookedGroup {
 
 void sign(hid_t group, const std::string& prefix, int depth_left, std::set<std::string>& into) {
   for (const std::string& name : names_below(group, kLooked)) {
-    if (!is_hard(group, name)) continue;
+    if (!is_hdf5_hard_link(group, name)) continue;
     const Hdf5Handle object = open_object(group, name);
     if (H5Iget_type(object.id()) == H5I_GROUP && depth_left > 0)
       sign(object.id(), prefix + name + "/", depth_left - 1, into);
@@ -391,7 +360,7 @@ void sign(hid_t group, const std::string& prefix, int depth_left, std::set<std::
 LookedGroup look_into(hid_t group) {
   LookedGroup looked;
   for (const std::string& name : names_below(group, kLooked)) {
-    if (!is_hard(group, name)) {
+    if (!is_hdf5_hard_link(group, name)) {
       ++looked.others;
       continue;
     }
@@ -403,7 +372,7 @@ LookedGroup look_into(hid_t group) {
     } else if (type == H5I_GROUP) {
       const std::vector<std::string> inner = names_below(object.id(), kLooked);
       const bool is_alone = !inner.empty() && std::ranges::all_of(inner, [&](const auto& one) {
-        return is_hard(object.id(), one) &&
+        return is_hdf5_hard_link(object.id(), one) &&
                H5Iget_type(open_object(object.id(), one).id()) == H5I_GROUP;
       });
       if (is_alone) looked.alone.push_back(name);
@@ -447,65 +416,29 @@ std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file) {
   return Hdf5SamplePlace{std::move(parent), is_clear, info.nlinks};
 }
 
-void send_hdf5_samples(const std::string& path, const Hdf5SampleWalk& walk,
-                       const SendMessage& send) {
-  const Hdf5TrackedFile file(path);
-  bring_hdf5_filters();
-  try {
-    if (!file.is_valid()) throw hdf5_failure("the HDF5 library cannot reopen this file");
-    SampleSender(file.id(), walk, send).run();
-  } catch (const Error& error) {
-    throw file.reason_of(error);
-  }
-}
-
-void Hdf5SampleReceiver::take(Bytes message) {
-  ByteReader in(message, "the samples of an HDF5 file");
-  const auto kind = static_cast<SampleMessage>(in.read_u8());
-  const Bytes rest = message.subspan(1);
-  if (kind == SampleMessage::other) return other_(std::string(as_text(rest)));
-  if (kind == SampleMessage::sample) {
-    finish();
-    sample_.emplace().name = as_text(rest);
-    held_bytes_ = 0;
-    return;
-  }
-  if (!sample_) throw Error(Code::damaged, "a value of an HDF5 file that is of no sample");
-  if (kind == SampleMessage::value) return take_value(in);
-  const bool fits =
-      kind == SampleMessage::bytes && !sample_->values.empty() &&
-      rest.size() <= sample_->values.back().bytes - sample_->values.back().data.size();
-  if (!fits) throw Error(Code::damaged, "bytes of an HDF5 file that are of no value");
-  std::vector<std::byte>& data = sample_->values.back().data;
-  data.insert(data.end(), rest.begin(), rest.end());
-}
-
-void Hdf5SampleReceiver::take_value(ByteReader& in) {
-  Hdf5SampleValue value;
-  const std::uint8_t form = in.read_u8();
-  value.is_utf8 = in.read_u8() != 0;
-  value.bytes = in.read_u64();
-  const std::uint32_t sides = in.read_u32();
-  if (form > static_cast<std::uint8_t>(Form::other) || sides > H5S_MAX_RANK)
-    throw Error(Code::damaged, "a value of an HDF5 file with an invalid description");
-  value.form = static_cast<Form>(form);
-  for (std::uint32_t i = 0; i < sides; ++i) value.shape.push_back(in.read_u64());
-  for (std::string* text : {&value.path, &value.descr, &value.type_name})
-    *text = as_text(in.read_bytes(in.read_u32()));
-  held_bytes_ += walk_.reads_values ? value.bytes : 0;
-  if (value.bytes > walk_.most_bytes || held_bytes_ > walk_.most_bytes ||
-      sample_->values.size() > 2 * kMostObjectsOfASample) {
-    throw Error(Code::limit, "the values of a sample have more than {}",
-                format_size(walk_.most_bytes))
-        .for_sample(sample_->name)
-        .hint("pass a larger --memory");
-  }
-  sample_->values.push_back(std::move(value));
-}
-
-void Hdf5SampleReceiver::finish() {
-  if (sample_) take_(std::move(*sample_));
-  sample_.reset();
+void walk_hdf5_samples(const InputFile& file, std::uint64_t memory_bytes,
+                       const Hdf5SampleWalk& walk, const Hdf5SampleReceiver::Take& take,
+                       const Hdf5SampleReceiver::Other& other, const std::function<void()>& ask) {
+  ChildLimits limits = child_limits_for(file.size());
+  limits.cpu_seconds += file.size() / kSlowestSampleBytes;
+  limits.wall_seconds += 10 * limits.cpu_seconds;
+  limits.memory_bytes += memory_bytes;
+  const std::string path = "/proc/self/fd/" + std::to_string(file.descriptor());
+  Hdf5SampleReceiver receiver(walk, take, other);
+  run_hdf5_child(
+      file, limits,
+      [&](const SendMessage& send) {
+        const Hdf5TrackedFile opened(path);
+        bring_hdf5_filters();
+        try {
+          if (!opened.is_valid()) throw hdf5_failure("the HDF5 library cannot reopen this file");
+          SampleSender(opened.id(), walk, send).run();
+        } catch (const Error& error) {
+          throw opened.reason_of(error);
+        }
+      },
+      [&](Bytes message) { receiver.take(message); }, ask);
+  receiver.finish();
 }
 
 }  // namespace shale

@@ -4,87 +4,23 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "shale/base/bytes.hpp"
-#include "shale/io/limited_child.hpp"
+#include "shale/io/input_file.hpp"
 #include "shale/trees/hdf5_description.hpp"
-
-// Files that have a group (or a dataset) for each sample:
-//   PARENT/NAME/PATH     a value of the sample NAME, at any depth; attributes of the group likewise
-//   PARENT/NAME          a dataset that is a sample by itself
-// The HDF5 library reads them in a child process (hdf5_probe.hpp), one sample after the other, in
-// the natural order of their names, and sends what it finds through the pipe. Messages:
-//   u8 1, text                       a sample begins: its name
-//   u8 2, a value without its bytes  of that sample
-//   u8 3, bytes                      the next of that value's; none if they are not wanted
-//   u8 4, text                       what is neither a value nor a group: "link 'a/b'"
+#include "shale/trees/hdf5_sample_values.hpp"
 
 namespace shale {
-
-/// A value of a sample.
-struct Hdf5SampleValue {
-  enum class Form : std::uint8_t {
-    number,    ///< an array of numbers, or one: C order, little-endian
-    text,      ///< one string
-    texts,     ///< an array of strings: u32 length and bytes of each
-    sequence,  ///< an array of one axis that is stored as one element
-    other      ///< nothing that a field can hold: `type_name` says it in words
-  };
-  std::string path;  ///< below the group of the sample: "obs/image"; empty if it is the sample
-  Form form = Form::other;
-  std::string descr, type_name;
-  std::vector<std::uint64_t> shape;
-  bool is_utf8 = true;      ///< of strings: all are
-  std::uint64_t bytes = 0;  ///< how many the value has; not known of strings until it is read
-  std::vector<std::byte> data = {};
-};
-
-struct Hdf5WalkedSample {
-  std::string name;
-  std::vector<Hdf5SampleValue> values;
-};
-
-/// What to walk. An empty `wanted` takes every path.
-struct Hdf5SampleWalk {
-  std::string parent;
-  bool reads_values = false, takes_attributes = false;
-  std::uint64_t most_bytes = 0;  ///< of one value
-  std::function<bool(const std::string& path)> wants = {};
-};
 
 /// Where samples are, by the first of the groups. `file` is an identifier of the library. Only for
 /// a child process that has nothing to lose.
 [[nodiscard]] std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file);
 
-/// Sends the samples of a file. Only for such a child. Errors: Code::damaged with the library's
+/// Hands out the samples of a file, from the HDF5 library in a child process. Memory: a sample, and
+/// `memory_bytes` in the child. Errors: as run_hdf5_child; Code::damaged with the library's
 /// innermost message as cause; Code::limit for a value that is too large, or a sample of more than
-/// 1024 objects; Code::unsupported for a filter that the library does not have.
-void send_hdf5_samples(const std::string& path, const Hdf5SampleWalk& walk,
-                       const SendMessage& send);
-
-/// Puts samples together from the messages, which are not trusted. Memory: that of one sample.
-class Hdf5SampleReceiver {
- public:
-  using Take = std::function<void(Hdf5WalkedSample&&)>;
-  using Other = std::function<void(const std::string&)>;
-  Hdf5SampleReceiver(const Hdf5SampleWalk& walk, Take take, Other other)
-      : walk_(walk), take_(std::move(take)), other_(std::move(other)) {}
-
-  /// Errors: Code::damaged for a message that makes no sense; Code::limit for a sample of more than
-  /// Hdf5SampleWalk::most_bytes; those of `take`.
-  void take(Bytes message);
-  /// After the last message.
-  void finish();
-
- private:
-  void take_value(ByteReader& in);
-
-  const Hdf5SampleWalk& walk_;
-  Take take_;
-  Other other_;
-  std::optional<Hdf5WalkedSample> sample_;
-  std::uint64_t held_bytes_ = 0;
-};
+/// 1024 objects; Code::unsupported for a filter that the library does not have; those of `take`.
+void walk_hdf5_samples(const InputFile& file, std::uint64_t memory_bytes,
+                       const Hdf5SampleWalk& walk, const Hdf5SampleReceiver::Take& take,
+                       const Hdf5SampleReceiver::Other& other, const std::function<void()>& ask);
 
 }  // namespace shale

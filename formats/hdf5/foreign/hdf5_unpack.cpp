@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,17 +21,21 @@
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/nameless_file.hpp"
+#include "shale/io/output_file.hpp"
 #include "shale/io/write_fully.hpp"
 #include "shale/trees/hdf5_blocks.hpp"
 #include "shale/trees/hdf5_description.hpp"
 #include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_samples.hpp"
 #include "shale/trees/hdf5_steps.hpp"
 #include "shale/trees/hdf5_tables.hpp"
+#include "shale/trees/own_records.hpp"
 
 #include "formats/hdf5/foreign/hdf5_probe.hpp"
 #include "formats/hdf5/foreign/hdf5_read_out.hpp"
 #include "formats/hdf5/foreign/hdf5_references.hpp"
-#include "formats/hdf5/foreign/hdf5_samples.hpp"
+#include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
+#include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
@@ -81,27 +86,13 @@ struct Column {
   std::uint64_t address = 0, bytes = 0;
 };
 
-class PlainFile {
- public:
-  explicit PlainFile(const NamelessFile& file)
-      : path_(file.path()), descriptor_(file.descriptor()) {}
-
-  void write(std::uint64_t offset, Bytes bytes) const {
-    write_fully(descriptor_, bytes, offset, path_);
-  }
-  void set_size(std::uint64_t bytes) const {
-    if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0) return;
-    const int error = errno;
-    throw Error(Code::io, "cannot be extended to {} bytes", bytes).at(path_).because_errno(error);
-  }
-  [[nodiscard]] std::uint64_t free_bytes() const {
-    return free_space(descriptor_).value_or(kMostFileBytes);
-  }
-
- private:
-  std::string path_;
-  int descriptor_;
-};
+void set_size(const NamelessFile& file, std::uint64_t bytes) {
+  if (::ftruncate(file.descriptor(), static_cast<off_t>(bytes)) == 0) return;
+  const int error = errno;
+  throw Error(Code::io, "cannot be extended to {} bytes", bytes)
+      .at(file.path())
+      .because_errno(error);
+}
 
 class Unpacking {
  public:
@@ -154,10 +145,10 @@ class Unpacking {
       if (target.bytes > 0 && !target.dataset->has_variable_length())
         (void)Hdf5BlockWalk(*target.dataset, block_bytes_);
     }
-    if (const std::uint64_t free = file_.free_bytes(); end_ > free)
-      throw no_room_to_unpack(request_.file.path(), end_, free);
+    if (const auto free = free_space(request_.into.descriptor()); free && end_ > *free)
+      throw no_room_to_unpack(request_.file.path(), end_, *free);
     all_bytes_ = end_;
-    file_.set_size(end_);
+    set_size(request_.into, end_);
     if (steps_ != nullptr) write_numbers();
     report();
     std::erase_if(targets_, [](const Hdf5Target& target) { return target.bytes == 0; });
@@ -186,15 +177,13 @@ class Unpacking {
           report();
         },
         [&] { report(); }, &request_.into);
-    file_.set_size(end_);
-    file_.write(0, head(end_));
+    set_size(request_.into, end_);
+    write(0, head(end_));
   }
 
  private:
   explicit Unpacking(const UnpackRequest& request)
-      : request_(request),
-        block_bytes_(request.memory_bytes / kShareOfMemory),
-        file_(request.into) {}
+      : request_(request), block_bytes_(request.memory_bytes / kShareOfMemory) {}
 
   void place_columns() {
     end_ = head(0).size();
@@ -214,7 +203,7 @@ class Unpacking {
       std::uint64_t at = columns_[i].address;
       ByteWriter out;
       const auto flush = [&] {
-        file_.write(at, out.bytes());
+        write(at, out.bytes());
         at += out.size();
         out.clear();
       };
@@ -259,13 +248,16 @@ class Unpacking {
                   block_bytes_, request_.file.size(), PlainWriter(request_.into, end_, say));
   }
 
+  void write(std::uint64_t offset, Bytes bytes) const {
+    write_fully(request_.into.descriptor(), bytes, offset, request_.into.path());
+  }
+
   void report() const {
     if (request_.progress) request_.progress(std::min(done_bytes_, all_bytes_), all_bytes_);
   }
 
   const UnpackRequest& request_;
   std::uint64_t block_bytes_;
-  PlainFile file_;
   const Hdf5Steps* steps_ = nullptr;  // null: the datasets at the root are unpacked
   std::vector<Column> columns_;
   std::vector<Hdf5Target> targets_;
@@ -319,6 +311,39 @@ std::optional<UnpackReport> unpack_table(const UnpackRequest& request,
   return std::move(table.left);
 }
 
+// Its samples, in a file of shale's own.
+UnpackReport unpack_samples(const UnpackRequest& request, const Hdf5SamplePlace& place) {
+  constexpr std::uint64_t kBufferBytes = 1 << 20;
+  const OptionSet options(std::span<const OptionSpec>{});
+  std::vector<OutputFile> files;
+  Schema schema;
+  std::unique_ptr<ShardWriter> writer;
+  const Hdf5SampleSink sink{
+      .begin =
+          [&](const Schema& found) {
+            schema = found;
+            files.emplace_back(
+                request.into.duplicate(), request.into.path(),
+                OutputFile::Options{
+                    .io = IoMode::buffered, .buffer_bytes = kBufferBytes, .buffers = 1});
+            writer = create_hdf5_shard(files, schema, options);
+          },
+      .append =
+          [&](const Sample& sample) {
+            Record record = encode_hdf5(sample, schema, options);
+            record.digest.samples = 1;
+            (void)writer->append(record);
+          }};
+  const auto walk = [&](const Hdf5SampleWalk& of, const Hdf5SampleReceiver::Take& take,
+                        const Hdf5SampleReceiver::Other& other, const std::function<void()>& ask) {
+    walk_hdf5_samples(request.file, request.memory_bytes, of, take, other, ask);
+  };
+  UnpackReport report = unpack_hdf5_samples(request, place, walk, sink);
+  (void)writer->close();
+  (void)files[0].finish();
+  return report;
+}
+
 }  // namespace
 
 std::optional<UnpackReport> unpack_hdf5_file(const UnpackRequest& request) {
@@ -329,7 +354,7 @@ std::optional<UnpackReport> unpack_hdf5_file(const UnpackRequest& request) {
     if (may_have_hdf5_steps(request.parsing.dialect) && has_hdf5_steps(description))
       return unpack_steps(request, std::move(description));
     if (const auto place = hdf5_samples_in(description, request.parsing.dialect))
-      return unpack_hdf5_samples(request, *place);
+      return unpack_samples(request, *place);
     set_hdf5_axes(description, request.axes);
     return unpack_table(request, description);
   } catch (Error& error) {

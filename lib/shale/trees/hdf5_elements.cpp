@@ -87,4 +87,22 @@ Field hdf5_field_of(const Hdf5Dataset& dataset) {
   return field;
 }
 
+std::string hdf5_type_text(const Hdf5Dataset& of) {
+  switch (of.type) {
+    case Hdf5Type::number:
+      return dtype_text(of.descr);
+    case Hdf5Type::fixed_text:
+      return fmt::format("strings of {} bytes", of.element_bytes);
+    case Hdf5Type::vlen_bytes:
+      return "sequences of bytes";
+    case Hdf5Type::vlen_numbers:
+      return fmt::format("sequences of {}", dtype_text(of.descr));
+    case Hdf5Type::vlen_text:
+      return "text";
+    case Hdf5Type::other:
+      break;
+  }
+  return of.type_name;
+}
+
 }  // namespace shale

@@ -17,6 +17,9 @@ namespace shale {
 /// The attribute of a label's dataset that has the class names: FORMAT.md, "class names".
 inline constexpr std::string_view kClassNamesAttribute = "classes";
 
+/// The type in words: "float32", "text", "a reference".
+[[nodiscard]] std::string hdf5_type_text(const Hdf5Dataset& of);
+
 /// Whether a dataset has rows: the others are left out.
 [[nodiscard]] bool is_column_dataset(const Hdf5Dataset& dataset);
 /// Why no field can hold its elements, as an error of Code::unsupported; nullopt: one can.

@@ -6,7 +6,6 @@
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
-#include "formats/hdf5/hdf5_spill.hpp"
 #include "formats/hdf5/hdf5_types.hpp"
 #include "tests/formats/hdf5/hdf5_shard_tools.hpp"
 
@@ -267,28 +266,6 @@ TEST_CASE("hdf5 layout: a field named like offsets is welcome where no field has
                                  {"a", Kind::integer, {}, {}},
                                  tensor("t", "<f4", std::vector<std::uint64_t>(31, 1))}};
   CHECK_NOTHROW((void)hdf5_format.layout(schema, kHdf5Options));
-}
-
-TEST_CASE("hdf5 spill: columns that grow side by side come back whole") {
-  for (const std::size_t count : {1U, 3U, 2000U}) {
-    CAPTURE(count);
-    const TempDir dir;
-    ColumnSpill spill(dir.path(), count);
-    std::vector<std::string> expected(count);
-    std::mt19937_64 random(count);
-    for (int i = 0; i < 6000; ++i) {
-      const std::size_t column = random() % std::min<std::size_t>(count, 5);
-      const std::string bytes(random() % (i % 1000 == 0 ? 300'000 : 100),
-                              static_cast<char>(random()));
-      spill.append(column, as_bytes(bytes));
-      expected[column] += bytes;
-    }
-    for (std::size_t column = 0; column < count; ++column) {
-      std::string found;
-      spill.read(column, [&](Bytes piece) { found += as_text(piece); });
-      CHECK((found == expected[column]));
-    }
-  }
 }
 
 TEST_CASE("hdf5 writer: append after close is refused") {

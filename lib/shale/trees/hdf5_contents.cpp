@@ -1,4 +1,4 @@
-#include "formats/hdf5/foreign/hdf5_listing.hpp"
+#include "shale/trees/hdf5_contents.hpp"
 
 #include <utility>
 
@@ -6,11 +6,9 @@
 #include <fmt/ranges.h>
 
 #include "shale/base/error.hpp"
+#include "shale/trees/hdf5_elements.hpp"
 #include "shale/trees/hdf5_foreign_columns.hpp"
 #include "shale/trees/hdf5_steps.hpp"
-
-#include "formats/hdf5/foreign/hdf5_annotations.hpp"
-#include "formats/hdf5/foreign/hdf5_probe.hpp"
 
 namespace shale {
 namespace {
@@ -49,9 +47,8 @@ bool are_steps(const Hdf5Description& all, const InputFile& file) {
 
 }  // namespace
 
-FileContents list_hdf5_contents(const InputFile& file, const WalkProgress& progress) {
-  const Hdf5Description all = probe_hdf5_file(file, progress);
-  FileContents contents{.format = "hdf5",
+FileContents hdf5_contents_of(const Hdf5Description& all, const InputFile& file) {
+  FileContents contents{.format = {},
                         .noun = "dataset",
                         .arrays = {},
                         .more = all.other_count - all.others.size() + (all.is_large ? 1 : 0),

@@ -1,4 +1,4 @@
-#include "formats/hdf5/foreign/hdf5_samples.hpp"
+#include "shale/trees/hdf5_samples.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -14,20 +14,15 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
-#include "shale/io/output_file.hpp"
 #include "shale/trees/hdf5_foreign_columns.hpp"
 #include "shale/trees/hdf5_tables.hpp"
-
-#include "formats/hdf5/hdf5_library.hpp"
-#include "formats/hdf5/hdf5_writer.hpp"
 
 namespace shale {
 namespace {
 
 using Form = Hdf5SampleValue::Form;
 
-constexpr std::uint64_t kSampleShare = 2, kSampleBufferBytes = 1 << 20;
-constexpr std::uint64_t kSlowestSampleBytes = 200'000;  // a second; of groups of small values
+constexpr std::uint64_t kSampleShare = 2;
 constexpr std::size_t kMostPaths = 1024;
 constexpr std::string_view kValueField = "value";  // of a sample that is a dataset
 
@@ -142,8 +137,11 @@ Field field_of(const SampleField& found, std::uint64_t samples) {
 
 class SampleUnpacking {
  public:
-  SampleUnpacking(const UnpackRequest& request, const Hdf5SamplePlace& place)
+  SampleUnpacking(const UnpackRequest& request, const Hdf5SamplePlace& place,
+                  const WalkHdf5Samples& walk_samples, const Hdf5SampleSink& sink)
       : request_(request),
+        walk_samples_(walk_samples),
+        sink_(sink),
         has_steps_(request.parsing.dialect == Dialect::episodes),
         walk_{.parent = place.parent,
               .takes_attributes = !has_steps_,
@@ -158,10 +156,12 @@ class SampleUnpacking {
   }
 
   UnpackReport run() {
-    receive([this](Hdf5WalkedSample&& sample) { survey(sample); },
-            [this](const std::string& what) {
-              leave_out(left_out_of_words(what, "not_a_dataset"), "left out: " + what);
-            });
+    walk_samples_(
+        walk_, [this](Hdf5WalkedSample&& sample) { survey(sample); },
+        [this](const std::string& what) {
+          leave_out(left_out_of_words(what, "not_a_dataset"), "left out: " + what);
+        },
+        [this] { report_progress(); });
     if (!request_.parsing.dialect) leave_out_other_forms();
     if (samples_ == 0) {
       throw Error(Code::unsupported, "has no {} in '{}'",
@@ -178,25 +178,6 @@ class SampleUnpacking {
   }
 
  private:
-  void receive(Hdf5SampleReceiver::Take take, Hdf5SampleReceiver::Other other) {
-    Hdf5SampleReceiver receiver(walk_, std::move(take), std::move(other));
-    ChildLimits limits = child_limits_for(request_.file.size());
-    limits.cpu_seconds += request_.file.size() / kSlowestSampleBytes;
-    limits.wall_seconds += 10 * limits.cpu_seconds;
-    limits.memory_bytes += request_.memory_bytes;
-    const std::string path = "/proc/self/fd/" + std::to_string(request_.file.descriptor());
-    run_hdf5_child(
-        request_.file, limits,
-        [&](const SendMessage& send) { send_hdf5_samples(path, walk_, send); },
-        [&](Bytes message) { receiver.take(message); },
-        [&] {
-          if (request_.progress) request_.progress(std::min(done_, bytes_), all_bytes());
-        });
-    receiver.finish();
-  }
-  // 0 until it is known.
-  [[nodiscard]] std::uint64_t all_bytes() const { return walk_.reads_values ? bytes_ : 0; }
-
   // ---- the first pass
 
   // How many steps an episode has: what most of its arrays have rows of.
@@ -362,33 +343,24 @@ class SampleUnpacking {
   // ---- the second pass
 
   void write(const Schema& schema) {
-    std::vector<OutputFile> files;
-    files.emplace_back(
-        request_.into.duplicate(), request_.into.path(),
-        OutputFile::Options{
-            .io = IoMode::buffered, .buffer_bytes = kSampleBufferBytes, .buffers = 1});
-    const OptionSet options(std::span<const OptionSpec>{});
-    const std::unique_ptr<ShardWriter> writer = create_hdf5_shard(files, schema, options);
+    sink_.begin(schema);
     walk_.reads_values = true;
     const std::uint64_t expected = samples_;
     samples_ = groups_ = 0;
     const auto append = [&](const Sample& sample, std::uint64_t bytes) {
       check_sample(sample, schema);
-      Record record = encode_hdf5(sample, schema, options);
-      record.digest.samples = 1;
-      (void)writer->append(record);
+      sink_.append(sample);
       done_ += bytes;
       ++samples_;
     };
-    receive([&](Hdf5WalkedSample&& sample) { write_sample(sample, schema, append); },
-            [](const std::string&) {});
+    walk_samples_(
+        walk_, [&](Hdf5WalkedSample&& sample) { write_sample(sample, schema, append); },
+        [](const std::string&) {}, [this] { report_progress(); });
     if (samples_ != expected) {
       throw Error(Code::mismatch, "changed while it was being read: it had {} samples, now {}",
                   expected, samples_)
           .hint("wait until nothing writes to the file, then convert it again");
     }
-    (void)writer->close();
-    (void)files[0].finish();
   }
 
   void write_sample(const Hdf5WalkedSample& sample, const Schema& schema, const auto& append) {
@@ -459,7 +431,14 @@ class SampleUnpacking {
     return texts;
   }
 
+  void report_progress() const {
+    if (!request_.progress) return;
+    request_.progress(std::min(done_, bytes_), walk_.reads_values ? bytes_ : 0);
+  }
+
   const UnpackRequest& request_;
+  const WalkHdf5Samples& walk_samples_;
+  const Hdf5SampleSink& sink_;
   bool has_steps_;
   Hdf5SampleWalk walk_;
   SampleFields fields_;
@@ -493,8 +472,9 @@ Error is_read_by_convert(const Hdf5SamplePlace& place, std::string_view path) {
       .hint(fmt::format("run 'shale convert {} OUT --to FORMAT'", printable(path)));
 }
 
-UnpackReport unpack_hdf5_samples(const UnpackRequest& request, const Hdf5SamplePlace& place) {
-  UnpackReport report = SampleUnpacking(request, place).run();
+UnpackReport unpack_hdf5_samples(const UnpackRequest& request, const Hdf5SamplePlace& place,
+                                 const WalkHdf5Samples& walk, const Hdf5SampleSink& sink) {
+  UnpackReport report = SampleUnpacking(request, place, walk, sink).run();
   report.is_own = true;
   return report;
 }

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "shale/format/format.hpp"
+#include "shale/trees/hdf5_description.hpp"
+#include "shale/trees/hdf5_sample_values.hpp"
 
-#include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
-
-// A file with a group per sample becomes a file of shale's own (hdf5_writer.hpp), which has a
+// A file with a group per sample becomes a file of shale's own, which has a
 // column per field:
 //   NAME of the group                     the key
 //   PATH below it, attributes             a field; '/' and '.' become '_'
@@ -29,13 +30,20 @@ inline constexpr std::string_view kEpisodeField = "episode", kStepOfEpisodeField
 /// Why `survey` does not read such a file, and what does.
 [[nodiscard]] Error is_read_by_convert(const Hdf5SamplePlace& place, std::string_view path);
 
-/// Writes the samples (or, with Dialect::episodes, the steps) of a file to UnpackRequest::into, as
-/// a file of shale's own. Two passes, both by the HDF5 library in a child process. Memory: a
-/// sample, at most half of the memory of the request, and as ColumnSpill. Errors:
-/// Code::unsupported, by sample and path, where values differ in type or rank, or the datasets of
-/// an episode in length; Code::limit; Code::io, before anything is written, if there is not enough
-/// space; as run_hdf5_child.
+/// Writes samples, one after the other, to a file of shale's own.
+struct Hdf5SampleSink {
+  std::function<void(const Schema&)> begin;
+  std::function<void(const Sample&)> append;
+};
+
+/// Hands the samples (or, with Dialect::episodes, the steps) of a file to the sink. Two walks, of
+/// which the second reads values. Memory: a sample, at most half of the memory of the request.
+/// Errors: Code::unsupported, by sample and path, where values differ in type or rank, or the
+/// datasets of an episode in length; Code::limit; Code::io, before anything is written, if there is
+/// not enough space; those of the walk and the sink.
 [[nodiscard]] UnpackReport unpack_hdf5_samples(const UnpackRequest& request,
-                                               const Hdf5SamplePlace& place);
+                                               const Hdf5SamplePlace& place,
+                                               const WalkHdf5Samples& walk,
+                                               const Hdf5SampleSink& sink);
 
 }  // namespace shale

@@ -1,4 +1,4 @@
-#include "formats/hdf5/hdf5_spill.hpp"
+#include "shale/format/column_spill.hpp"
 
 #include <algorithm>
 #include <utility>
