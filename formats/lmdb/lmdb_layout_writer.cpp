@@ -38,6 +38,7 @@ namespace shale {
 namespace {
 
 constexpr std::string_view kCoclr = "coclr";
+constexpr std::string_view kBasicsr = "basicsr";
 constexpr std::uint64_t kMostNameBytes = 32 << 20;
 
 std::string big_endian(std::uint8_t tag, std::uint64_t number, int bytes) {
@@ -521,12 +522,13 @@ constexpr Layout lsun_directories() {
   row.class_directory = lsun_directory;
   row.data_name = "data.mdb";
   row.lock_name = "lock.mdb";
+  row.one_file_layout = kBasicsr;
   return row;
 }
 
 constexpr Layout basicsr_file() {
   Layout row = in_one_file(
-      "basicsr", "for BasicSR: OUTPUT becomes a directory with data.mdb and meta_info.txt");
+      kBasicsr, "for BasicSR: OUTPUT becomes a directory with data.mdb and meta_info.txt");
   row.data_name = "data.mdb";
   row.directory_suffix = ".lmdb";
   row.entries_name = "meta_info.txt";

@@ -196,6 +196,14 @@ def test_basicsr_reads_what_was_converted(photos, tmp_path):
     assert (tmp_path / "by_hand/meta_info.txt").read_bytes() == (tmp_path / "gt.lmdb/meta_info.txt").read_bytes()
 
 
+def test_one_file_of_lsun_has_the_names_of_the_images(photos, folder, tmp_path):
+    (tmp_path / "gt.lmdb").mkdir()
+    run_shale("convert", photos, tmp_path / "gt.lmdb/data.mdb", "--layout", "lsun")
+    assert basicsr_images(tmp_path / "gt.lmdb") == {path.stem: path.read_bytes() for path in photos.iterdir()}
+    (tmp_path / "other").mkdir()
+    assert b"an image, and no other field" in run_shale("convert", folder, tmp_path / "other/data.mdb", "--layout", "lsun", code=1).stderr
+
+
 def test_what_basicsr_could_not_read_is_refused_and_nothing_is_left(photos, folder, tmp_path):
     def refused(words, *options, source=photos, output="gt.lmdb"):
         assert words in run_shale("convert", source, tmp_path / output, "--layout", "basicsr", *options, code=(1, 2)).stderr.decode()

@@ -50,6 +50,8 @@ struct Layout {
   /// Of class_files: the name of the directory of a class; `input` is the name of the input.
   std::string (*class_directory)(std::string_view class_name, std::string_view input) = nullptr;
   std::string_view data_name = {}, lock_name = {};  ///< the file in it, and what its readers add
+  /// Of class_files: the layout of an output that is one such file; empty: there is none.
+  std::string_view one_file_layout = {};
   /// Of a file: its directory ends in this, and holds the file `data_name`; empty: any name goes.
   std::string_view directory_suffix = {};
   /// Of a file: the text file beside it, with a line for each of its entries, in their order.

@@ -29,6 +29,12 @@ bool is_deflate(const OutputOptions& options) {
               printable(*options.compression));
 }
 
+// The file in a directory of such a layout, without a directory of its class.
+bool is_one_file_of(const Layout* layout, const std::string& output) {
+  return layout != nullptr && !layout->one_file_layout.empty() &&
+         std::filesystem::path(output).filename() == layout->data_name;
+}
+
 void refuse_misplaced(const ConvertRequest& request, const FormatLayout& chosen) {
   const Layout& layout = *chosen.layout;
   const bool is_one_file = format_of_output(request.output) != nullptr;
@@ -87,7 +93,9 @@ void refuse_stream(const std::string& output) {
 void choose_output(ConvertRequest& request, const OutputOptions& options) {
   refuse_stream(request.output);
   request.asked = options;
-  const FormatLayout chosen = options.layout ? layout_named(*options.layout) : FormatLayout{};
+  FormatLayout chosen = options.layout ? layout_named(*options.layout) : FormatLayout{};
+  if (is_one_file_of(chosen.layout, request.output))
+    chosen = layout_named(chosen.layout->one_file_layout);
   const Layout* const layout = chosen.layout;
   // The file in a directory that its readers know by its suffix.
   if (layout != nullptr && !layout->directory_suffix.empty()) {
