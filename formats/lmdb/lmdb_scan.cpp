@@ -345,7 +345,8 @@ class LmdbScanner {
       row_.record_length = entry.value_bytes;
     }
     try {
-      map_ = parse_msgpack_map(value_.view(), entry.value_offset, entry.value_bytes, file_.path());
+      auto* const parse = is_own() ? parse_msgpack_map : layouts::parse_map_of_fields;
+      map_ = parse(value_.view(), entry.value_offset, entry.value_bytes, file_.path());
     } catch (const Error& error) {
       if (error.code() == Code::io) throw;
       draft_.begin(fmt::format("value is not a sample's map ({})", error.message()),

@@ -16,6 +16,7 @@
 #include "shale/format/key_pattern.hpp"
 #include "shale/layouts/keyed_samples.hpp"
 #include "shale/layouts/map_survey.hpp"
+#include "shale/layouts/map_value.hpp"
 #include "shale/layouts/named_samples.hpp"
 #include "shale/layouts/pickled_value.hpp"
 #include "shale/layouts/value_layout.hpp"
@@ -224,6 +225,13 @@ std::uint64_t samples_until(const Error& error) {
   return error.sample() ? error.sample()->index.value_or(0) + 1 : 0;
 }
 
+std::string note_of(const Error& error) {
+  return fmt::format(
+      "read as plain entries; {}{}",
+      error.sample() ? fmt::format("sample '{}': ", printable(error.sample()->key)) : "",
+      error.message());
+}
+
 // Of layouts that share the entries which describe the file, the one that got furthest.
 std::vector<std::string> notes_of(const std::vector<Error>& near_misses) {
   std::uint64_t furthest = 0;
@@ -231,10 +239,7 @@ std::vector<std::string> notes_of(const std::vector<Error>& near_misses) {
   std::vector<std::string> notes;
   for (const Error& error : near_misses) {
     if (samples_until(error) < furthest) continue;
-    std::string note = fmt::format(
-        "read as plain entries; {}{}",
-        error.sample() ? fmt::format("sample '{}': ", printable(error.sample()->key)) : "",
-        error.message());
+    std::string note = note_of(error);
     if (std::find(notes.begin(), notes.end(), note) == notes.end())
       notes.push_back(std::move(note));
   }
@@ -251,22 +256,40 @@ std::string note_of_unknown(const std::vector<std::string_view>& keys) {
                      keys.size() == 1 ? "this entry" : "these entries");
 }
 
+// The first value of a database, with a view of it; nullopt: there is none, or it is damaged.
+class FirstValue {
+ public:
+  FirstValue(const InputFile& file, std::string_view database) : file_(file) {
+    try {
+      const auto cursor = lmdb::open_database(file, database)->cursor();
+      if (cursor->first()) entry_ = cursor->current();
+      if (entry_ && entry_->is_database) entry_.reset();
+    } catch (const Error& error) {
+      if (!is_about_bytes(error)) throw;
+    }
+  }
+  [[nodiscard]] bool looks(bool (*like)(const ViewBytes&, std::uint64_t, std::uint64_t)) const {
+    return entry_ && like(view_, entry_->value_offset, entry_->value_bytes);
+  }
+  [[nodiscard]] layouts::StoredValue value() const {
+    return {view_, entry_->value_offset, entry_->value_bytes, file_.path()};
+  }
+
+ private:
+  const InputFile& file_;
+  WindowReader window_{file_, 4096};
+  ViewBytes view_ = window_.views();
+  std::optional<KeyMapEntry> entry_;
+};
+
 // Of a file whose first value is a pickle; else empty.
 std::string note_of_pickles(const InputFile& file, std::string_view database) {
   std::string note;
   try {
-    const auto map = lmdb::open_database(file, database);
-    const auto cursor = map->cursor();
-    if (!cursor->first()) return {};
-    const std::optional<KeyMapEntry> entry = cursor->current();
-    WindowReader window(file, 4096);
-    if (!entry || entry->is_database ||
-        !layouts::looks_pickled(window.views(), entry->value_offset, entry->value_bytes))
-      return {};
+    const FirstValue first(file, database);
+    if (!first.looks(layouts::looks_pickled)) return {};
     note = "read as plain entries; the values are pickles, whose fields cannot be read: ";
-    const std::vector<LayoutField> fields =
-        layouts::facts_of(Dialect::pickle)
-            .parse({window.views(), entry->value_offset, entry->value_bytes, file.path()});
+    const std::vector<LayoutField> fields = layouts::facts_of(Dialect::pickle).parse(first.value());
     const bool is_held = std::ranges::any_of(fields, &std::string::empty, &LayoutField::fault);
     if (!is_held && !fields.empty()) return note + fields.front().fault;
     return "read as plain entries; the first value is a pickle of fields, but not every one is";
@@ -405,6 +428,21 @@ std::optional<Survey> survey_recognized_keys(const InputFile& file, const std::s
   }
 }
 
+// Of a file whose values are msgpack maps; else nullopt, with a note where the first one is.
+std::optional<Survey> survey_recognized_maps(const InputFile& file, const std::string& database,
+                                             const WalkProgress& progress,
+                                             std::vector<std::string>& notes) {
+  if (!FirstValue(file, database).looks(layouts::looks_like_map)) return std::nullopt;
+  try {
+    return survey_entries(file, database, Dialect::msgpack, progress);
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    const bool is_first = !error.sample() || error.sample()->index.value_or(0) == 0;
+    if (!is_first) notes.push_back(note_of(error));
+    return std::nullopt;
+  }
+}
+
 Survey survey_database(const InputFile& file, const std::string& database,
                        std::optional<Dialect> wanted, const WalkProgress& progress) {
   if (wanted && is_layout(*wanted))
@@ -418,6 +456,8 @@ Survey survey_database(const InputFile& file, const std::string& database,
     auto keyed =
         packing == Packing::none ? survey_recognized_keys(file, database, progress) : std::nullopt;
     if (keyed) return std::move(*keyed);
+    auto maps = survey_recognized_maps(file, database, progress, search.notes);
+    if (maps) return std::move(*maps);
   }
   Survey survey = survey_entries(file, database, wanted.value_or(Dialect::plain), progress);
   survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());

@@ -189,6 +189,9 @@ Survey CommonFields::survey(Dialect dialect) && {
   }
   Survey survey = Survey::of_one_file({.fields = std::move(fields_)}, dialect);
   for (const std::string& name : without_value_) {
+    // What is None in some values has entries of its own in others: `meta` and `meta_size`.
+    const auto is_in_it = [&](const Field& one) { return one.name.starts_with(name + '_'); };
+    if (std::ranges::any_of(survey.schema.fields, is_in_it)) continue;
     survey.notes.push_back(
         fmt::format("'{}' is left out: it is None in every value that has it", printable(name)));
     survey.left_out.add({.kind = "entry", .name = name, .reason = "no_value"});

@@ -28,7 +28,7 @@ void MapSurvey::add(std::string_view key, const StoredValue& value) {
   value_ = &value;
   key_ = key;
   try {
-    map_ = parse_msgpack_map(value.view, value.begin, value.length, value.where);
+    map_ = parse_map_of_fields(value.view, value.begin, value.length, value.where);
   } catch (const Error& error) {
     if (error.code() == Code::io) throw;
     refuse(fmt::format("the value cannot be split into fields ({})", error.message()));

@@ -1,11 +1,105 @@
 #include "shale/layouts/map_value.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "shale/base/error.hpp"
+#include "shale/data/field_name.hpp"
+#include "shale/layouts/layout_field.hpp"
 
 namespace shale::layouts {
 namespace {
 
 constexpr std::uint64_t kMaxDTypeBytes = DType::kMostTextBytes;
+constexpr std::size_t kMostDepth = 16;
+
+// A map in a map: what it stands for.
+class InnerMap {
+ public:
+  InnerMap(const ViewBytes& view, const MsgpackEntry& outer, std::string_view where)
+      : view_(view),
+        outer_(outer),
+        entries_(parse_msgpack_map(view, outer.offset, outer.length, where)) {}
+
+  [[nodiscard]] std::vector<MsgpackEntry>& entries() { return entries_; }
+
+  [[nodiscard]] bool is_array() const {
+    return find("data") != nullptr && find("shape") != nullptr &&
+           (find("dtype") != nullptr || find("nd") != nullptr);
+  }
+
+  // {"nd": false, "type": "<f4", "data": bin}: msgpack_numpy's.
+  [[nodiscard]] std::optional<MsgpackEntry> number() const {
+    const MsgpackEntry *const nd = find("nd"), *const type = find("type"),
+                              *const data = find("data");
+    const bool is_number = entries_.size() == 3 && nd != nullptr &&
+                           nd->type == MsgpackType::boolean && nd->integer == 0 &&
+                           type != nullptr && type->is_run() && type->length <= kMaxDTypeBytes &&
+                           data != nullptr && data->is_run();
+    if (!is_number) return std::nullopt;
+    const DType dtype = DType::parse(as_text(view_(type->offset, type->length)));
+    if (dtype.item_bytes() != data->length) return std::nullopt;
+    const auto found = number_field(outer_.name, dtype, view_, data->offset);
+    if (!found) return std::nullopt;
+    MsgpackEntry entry = outer_;
+    const bool is_integer = found->field.kind == Kind::integer;
+    entry.type = is_integer ? MsgpackType::integer : MsgpackType::real;
+    entry.integer = found->cell.integer;
+    entry.real = found->cell.real;
+    return entry;
+  }
+
+ private:
+  [[nodiscard]] const MsgpackEntry* find(std::string_view name) const {
+    return find_entry(entries_, name);
+  }
+
+  const ViewBytes& view_;
+  const MsgpackEntry& outer_;
+  std::vector<MsgpackEntry> entries_;
+};
+
+class Flattening {
+ public:
+  Flattening(const ViewBytes& view, std::string_view where) : view_(view), where_(where) {}
+
+  void add(MsgpackEntry&& entry, std::size_t depth) {
+    if (entry.type == MsgpackType::map && depth < kMostDepth && take_inner(entry, depth)) return;
+    names_bytes_ += entry.name.size();
+    if (fields_.size() == kMaxMapEntries || names_bytes_ > kMaxMapNamesBytes) {
+      throw Error(Code::limit,
+                  "more than {} fields, or than {} bytes of their names, in the maps of a map",
+                  kMaxMapEntries, kMaxMapNamesBytes)
+          .at(where_, entry.value_offset);
+    }
+    fields_.push_back(std::move(entry));
+  }
+  [[nodiscard]] std::vector<MsgpackEntry> take() && { return std::move(fields_); }
+
+ private:
+  // False for an array, and for what stays as it is: names that are not strings, for one.
+  bool take_inner(const MsgpackEntry& entry, std::size_t depth) try {
+    InnerMap inner(view_, entry, where_);
+    if (inner.is_array()) return false;
+    if (std::optional<MsgpackEntry> number = inner.number()) {
+      add(std::move(*number), depth);
+      return true;
+    }
+    for (MsgpackEntry& one : inner.entries()) {
+      one.name = field_name_of(entry.name + '_' + one.name);
+      add(std::move(one), depth + 1);
+    }
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == Code::io || error.code() == Code::limit) throw;
+    return false;
+  }
+
+  const ViewBytes& view_;
+  std::string_view where_;
+  std::vector<MsgpackEntry> fields_;
+  std::uint64_t names_bytes_ = 0;
+};
 
 }  // namespace
 
@@ -61,6 +155,21 @@ std::optional<TensorValue> read_tensor(const ViewBytes& view, const MsgpackEntry
                      .shape = {shape->integers.begin(), shape->integers.end()},
                      .data = {.offset = data->offset, .length = data->length},
                      .is_ragged = is_ragged};
+}
+
+std::vector<MsgpackEntry> parse_map_of_fields(const ViewBytes& view, std::uint64_t begin,
+                                              std::uint64_t length, std::string_view where) {
+  std::vector<MsgpackEntry> map = parse_msgpack_map(view, begin, length, where);
+  if (std::ranges::find(map, MsgpackType::map, &MsgpackEntry::type) == map.end()) return map;
+  Flattening flat(view, where);
+  for (MsgpackEntry& entry : map) flat.add(std::move(entry), 0);
+  return std::move(flat).take();
+}
+
+bool looks_like_map(const ViewBytes& view, std::uint64_t begin, std::uint64_t length) {
+  if (length == 0) return false;
+  const auto tag = std::to_integer<std::uint8_t>(view(begin, 1)[0]);
+  return (tag > 0x80 && tag <= 0x8f) || tag == 0xde || tag == 0xdf;
 }
 
 const MsgpackEntry* find_entry(const std::vector<MsgpackEntry>& map, std::string_view name) {

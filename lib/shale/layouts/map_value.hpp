@@ -33,6 +33,15 @@ struct TensorValue {
 [[nodiscard]] std::optional<TensorValue> read_tensor(const ViewBytes& view,
                                                      const MsgpackEntry& entry, bool is_own);
 
+/// As parse_msgpack_map, of a map of another writer: a map in it has its entries as fields of both
+/// names (`outer_inner`), but for arrays of NumPy; a number of NumPy is a number. Errors: same.
+[[nodiscard]] std::vector<MsgpackEntry> parse_map_of_fields(const ViewBytes& view,
+                                                            std::uint64_t begin,
+                                                            std::uint64_t length,
+                                                            std::string_view where);
+/// True for what begins as a msgpack map that has entries; no pickle and no text does.
+[[nodiscard]] bool looks_like_map(const ViewBytes& view, std::uint64_t begin, std::uint64_t length);
+
 /// The entry of this name; null if there is none.
 [[nodiscard]] const MsgpackEntry* find_entry(const std::vector<MsgpackEntry>& map,
                                              std::string_view name);
