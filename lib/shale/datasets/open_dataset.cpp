@@ -115,6 +115,7 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   if (unpacked->report.is_own) indexing.parsing = {};
   indexing.parsing.database.clear();
   make_index(dataset, indexing, events);
+  dataset.is_unpacked = true;
   dataset.notes = std::move(unpacked->report.notes);
   dataset.manifest.left_out = std::move(unpacked->report.left_out);
   dataset.manifest.classes = std::move(unpacked->report.classes);
@@ -258,31 +259,38 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
   return dataset;
 }
 
-// A file of a set whose other files have lists of integers where it has single ones.
-OpenedDataset open_with_arrays(const DatasetRequest& request, const SetMember& member,
-                               const IndexedAs& as, const std::vector<std::string>& arrays,
-                               const Events& events) {
+// How a file of a set is opened again, by the schema of all.
+struct OpenedAgain {
+  const IndexedAs& as;
+  std::vector<std::string> arrays;  // fields of single integers there, and of lists in other files
+  bool is_unpacked = false;         // it was the first time
+};
+
+// What lay in the unpacked file alone, or is to be arrays there, does not lie so in the file
+// itself.
+OpenedDataset unpack_again(const DatasetRequest& request, const SetMember& member,
+                           const OpenedAgain& again, const Events& events) {
   ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
   indexing.scratch_folder = temporary_folder();
-  indexing.schema = &as.schema;
-  indexing.with_checksums = as.has_checksums;
+  indexing.schema = &again.as.schema;
+  indexing.with_checksums = again.as.has_checksums;
   // Of a file without keys that say where fields are: names of the fields that are to be arrays.
-  for (const std::string& field : arrays)
+  for (const std::string& field : again.arrays)
     indexing.parsing.keys += (indexing.parsing.keys.empty() ? "" : "\n") + field;
   OpenedDataset file;
-  if (!index_unpacked(file, request, std::move(indexing), {}, events))
-    throw Error(Code::bug, "its integers are not unpacked as arrays").at(member.path);
+  if (!index_unpacked(file, request, indexing, events))
+    throw Error(Code::bug, "it is not unpacked by the schema of the set").at(member.path);
   return file;
 }
 
 // A file of a set. Fixed rows that are not found without an index are unpacked: a set has none for
-// them. `as`, `arrays`: as the set has it, and the fields that it has arrays of, unlike the file.
+// them. `again`: null the first time.
 OpenedDataset open_member(const DatasetRequest& request, const SetMember& member,
-                          const IndexedAs* as, const std::vector<std::string>& arrays,
-                          const Events& events) {
-  if (as != nullptr && !arrays.empty())
-    return open_with_arrays(request, member, *as, arrays, events);
-  OpenedDataset file = open_file(request, member.path, as, events);
+                          const OpenedAgain* again, const Events& events) {
+  if (again != nullptr && (again->is_unpacked || !again->arrays.empty()))
+    return unpack_again(request, member, *again, events);
+  OpenedDataset file =
+      open_file(request, member.path, again == nullptr ? nullptr : &again->as, events);
   if (request.may_unpack && !JoinedFiles::has_fitting_rows(file)) {
     ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
     indexing.scratch_folder = temporary_folder();
@@ -303,11 +311,10 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
       indexed && !gains_by_unpacking(indexed->manifest, request))
     return *std::move(indexed);
   JoinedFiles set(place, request.fields);
-  const auto open = [&](const SetMember& member, const IndexedAs* as,
-                        const std::vector<std::string>& arrays, const auto& take) {
+  const auto open = [&](const SetMember& member, const OpenedAgain* again, const auto& take) {
     events.stop_if_asked();
     try {
-      take(open_member(request, member, as, arrays, events));
+      take(open_member(request, member, again, events));
     } catch (Error& error) {
       error.hint(fmt::format("the file is in the set {}", printable(place)));
       throw;
@@ -316,17 +323,20 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
   constexpr std::uint64_t kOtherFiles = 256;
   allow_open_files(2 * files.size() + kOtherFiles);  // a temporary index of each, or two
   std::vector<SetMember> taken;
+  std::vector<bool> are_unpacked;
   for (const SetMember& member : files) {
-    open(member, nullptr, {}, [&](const OpenedDataset& file) {
-      if (set.add(member, file)) taken.push_back(member);
+    open(member, nullptr, [&](const OpenedDataset& file) {
+      if (!set.add(member, file)) return;
+      taken.push_back(member);
+      are_unpacked.push_back(file.is_unpacked);
     });
   }
   if (taken.empty()) throw set.no_samples(files.size());
   const IndexedAs as = set.indexed_as();
   for (const std::size_t number : set.misfits()) {
     const SetMember& member = taken[number];
-    open(member, &as, set.arrays_of(number),
-         [&](const OpenedDataset& file) { set.replace(number, member, file); });
+    const OpenedAgain again{as, set.arrays_of(number), are_unpacked[number]};
+    open(member, &again, [&](const OpenedDataset& file) { set.replace(number, member, file); });
   }
   return std::move(set).finish();
 }

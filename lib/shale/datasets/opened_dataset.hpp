@@ -64,6 +64,7 @@ struct OpenedDataset {
   ShardList shards;
   std::vector<std::string> notes;               ///< what of a file is left out
   std::shared_ptr<const void> temporary_index;  ///< null: the index stands where it was found
+  bool is_unpacked = false;                     ///< it is of what the file was unpacked into
   /// Of a set, or a join: of the files of all shards, in their order. Zero: it does not change.
   std::vector<FileFingerprint> file_states;
   /// Of files in which keys begin again, a shard each: what goes before keys that are written.
