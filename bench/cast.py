@@ -56,12 +56,5 @@ def results(arguments):
             yield title, runs, harness.table(runs, "shale convert", harness.size_of([source]), title)
 
 
-def main():
-    arguments = parse_arguments()
-    harness.needs_shale(arguments)
-    arguments.work.mkdir(parents=True, exist_ok=True)
-    harness.report(arguments, results(arguments))
-
-
 if __name__ == "__main__":
-    main()
+    harness.run(parse_arguments(), results)

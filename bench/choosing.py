@@ -105,9 +105,7 @@ def main():
     arguments = options.parse_args()
     if arguments.cache == "cold":
         harness.needs_root()
-    harness.needs_shale(arguments)
-    arguments.work.mkdir(parents=True, exist_ok=True)
-    harness.report(arguments, bench(arguments))
+    harness.run(arguments, bench)
 
 
 if __name__ == "__main__":

@@ -297,6 +297,13 @@ def needs_shale(arguments):
         raise SystemExit(f"bench: {arguments.shale}: no such program\nhint: build it (tests/run.sh), or name it with --shale")
 
 
+def run(arguments, results):
+    """What benchmarks of shale do: prints what results(arguments) gives."""
+    needs_shale(arguments)
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    report(arguments, results(arguments))
+
+
 def report(arguments, results):
     """Prints the tables of (title, runs, text) as they come, and writes --json. A text may be empty."""
     line = machine(arguments.work)

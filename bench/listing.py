@@ -113,9 +113,7 @@ def benches(arguments):
 def main():
     arguments = parse_arguments()
     harness.needs_root()
-    harness.needs_shale(arguments)
-    arguments.work.mkdir(parents=True, exist_ok=True)
-    harness.report(arguments, benches(arguments))
+    harness.run(arguments, benches)
 
 
 if __name__ == "__main__":

@@ -124,12 +124,5 @@ def cpu_table(runs, yardstick, samples):
     return harness.markdown(["CPU, user and system", "s, least", "us each", f"x {yardstick}", "peak RSS MiB"], rows)
 
 
-def main():
-    arguments = parse_arguments()
-    harness.needs_shale(arguments)
-    arguments.work.mkdir(parents=True, exist_ok=True)
-    harness.report(arguments, results(arguments))
-
-
 if __name__ == "__main__":
-    main()
+    harness.run(parse_arguments(), results)

@@ -52,9 +52,7 @@ def bench(arguments):
 def main():
     arguments = harness.parser(__doc__).parse_args()
     harness.needs_root()
-    harness.needs_shale(arguments)
-    arguments.work.mkdir(parents=True, exist_ok=True)
-    harness.report(arguments, bench(arguments))
+    harness.run(arguments, bench)
 
 
 if __name__ == "__main__":
