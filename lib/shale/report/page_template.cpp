@@ -32,7 +32,7 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
 class FactsContext final : public kainjow::mustache::basic_context<std::string> {
  public:
   FactsContext(const Json& facts, const Json& page, const ReportPictures& pictures)
-      : facts_(facts), page_(page), pictures_(pictures), levels_{{&facts, 0}} {}
+      : page_(page), pictures_(pictures), levels_{{&facts, 0}} {}
 
   void push(const data* value) override {
     const Json* json = &kNothing;
@@ -142,7 +142,6 @@ class FactsContext final : public kainjow::mustache::basic_context<std::string> 
     return apply_filter(words.front(), {value, arguments, pictures_});
   }
 
-  const Json& facts_;
   const Json& page_;
   const ReportPictures& pictures_;
   std::vector<Level> levels_;
