@@ -8,7 +8,7 @@ from fault_case import IN_MEMORY, FaultCase
 from shale_tool import GRAY_JPEG, RGB_JPEG, manifest_of, npy, png, run, samples_of, write
 
 # torchvision/datasets/folder.py, 0.15 to 0.29
-IMAGE_SUFFIXES = (b".jpg", b".jpeg", b".png", b".ppm", b".bmp", b".pgm", b".tif", b".tiff", b".webp")
+IMAGE_SUFFIXES = (b".jpg", b".jpeg", b".jpe", b".jfif", b".png", b".ppm", b".bmp", b".pgm", b".tif", b".tiff", b".webp")
 
 LONG = b"n" * 251 + b".png"  # 255 bytes: the most a name can have
 ODD_FILES = [
@@ -38,7 +38,7 @@ ODD_FOLDERS = [b"a", b"a-b", b"a b", b"a.b", b"a/b", b"a/b/c", b"a0", b"B", b"\x
 
 
 def image_folder_samples(root):
-    """torchvision.datasets.ImageFolder.samples on bytes (its walk re-created: DatasetFolder.find_classes, make_dataset)."""
+    """torchvision.datasets.ImageFolder.samples on bytes (its walk re-created: DatasetFolder.find_classes, make_dataset), with JPEG's other suffixes."""
     classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
     samples = []
     for label, name in enumerate(classes):
@@ -97,10 +97,10 @@ class OddNames(FaultCase):
         manifest = manifest_of(self.folder / "skip")
         self.assertEqual((manifest["samples"], manifest["ignored"]), (1, 6))  # .folder counts once: it is not entered
 
-    def test_suffixes_are_torchvisions(self):
-        for name in (b"a.jpg", b"a.jpeg", b"a.jpe", b"a.png", b"a.gif", b"a.ppm", b"a.bmp", b"a.pgm", b"a.tif", b"a.tiff", b"a.webp", b"jpg", b"ajpg", b"a.jpg.txt", b"a.jpg~", b"a.JPG "):
+    def test_suffixes_are_torchvisions_and_the_others_of_jpeg(self):
+        for name in (b"a.jpg", b"a.jpeg", b"a.jpe", b"a.JFIF", b"a.png", b"a.gif", b"a.ppm", b"a.bmp", b"a.pgm", b"a.tif", b"a.tiff", b"a.webp", b"jpg", b"ajpg", b"a.jpg.txt", b"a.jpg~", b"a.JPG "):
             self.add(b"cats", name)
-        self.assertEqual(len(self.check_like_image_folder()), 9)
+        self.assertEqual(len(self.check_like_image_folder()), 11)
 
     def test_equal_base_names_are_different_samples(self):
         for folder in (b"cats", b"cats/1", b"cats/1/1", b"dogs", b"Cats"):

@@ -27,8 +27,8 @@ constexpr Signature kSignatures[] = {
     {4, "ftyphei"sv, "heic"},       {4, "ftyphev"sv, "heic"},
     {4, "ftypmif1"sv, "heic"},      {4, "ftypmsf1"sv, "heic"},
 };
-constexpr std::string_view kSuffixes[] = {"heic", "heif", "avif", "jp2", "j2k", "jxl",
-                                          "gif",  "jfif", "jpe",  "psd", "exr", "dng"};
+constexpr std::string_view kSuffixes[] = {"heic", "heif", "avif", "jp2", "j2k",
+                                          "jxl",  "gif",  "psd",  "exr", "dng"};
 // How the list of ignored entries begins what is missing in the samples, and then names it.
 struct Missing {
   std::string_view words, kind, reason;

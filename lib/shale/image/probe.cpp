@@ -11,8 +11,8 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kFolderSuffixes[] = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
-                                                ".pgm", ".tif",  ".tiff", ".webp"};
+constexpr std::string_view kFolderSuffixes[] = {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".ppm",
+                                                ".bmp", ".pgm",  ".tif", ".tiff", ".webp"};
 
 // As str.lower().endswith(): a file called just ".jpg" has the suffix, too.
 bool ends_with(std::string_view name, std::string_view lower_suffix) {

@@ -10,8 +10,8 @@
 namespace shale {
 
 /// True for the file names that torchvision.datasets.ImageFolder takes as images (any case): .jpg
-/// .jpeg .png .ppm .bmp .pgm .tif .tiff .webp. Source: torchvision/datasets/folder.py,
-/// IMG_EXTENSIONS.
+/// .jpeg .png .ppm .bmp .pgm .tif .tiff .webp, and for the other suffixes of JPEG, .jpe and .jfif.
+/// Source: torchvision/datasets/folder.py, IMG_EXTENSIONS.
 [[nodiscard]] bool has_image_suffix(std::string_view name);
 
 /// True if a file called `name` may hold `type` (a ".jpg" or ".jpeg" a JPEG, a ".ppm" or ".pgm" a

@@ -29,7 +29,7 @@ TEST_CASE("untaken pictures: they are told by their first bytes, and counted by 
   look(write("b", std::string("\0\0\0\x18"
                               "ftypheic",
                               12)));
-  look(write("c.jfif", "\xff\xd8\xff\xe0"));
+  look(write("c.jfif.old", "\xff\xd8\xff\xe0"));
   look(write("d.gif", "not a picture"));
   look(write("e.txt", ""));
   look(dir.path() + "/missing.heic");

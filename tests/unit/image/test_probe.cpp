@@ -6,14 +6,14 @@
 
 namespace shale::test {
 
-TEST_CASE("image suffix: exactly torchvision's extensions count, in any case") {
+TEST_CASE("image suffix: torchvision's extensions and the others of JPEG count, in any case") {
   for (const std::string_view name : {"a.jpg", "a.JPEG", "a.Png", "b/a.ppm", "a.bmp", "a.pgm",
-                                      "a.tif", "a.TIFF", "a.webp", ".jpg"}) {
+                                      "a.tif", "a.TIFF", "a.webp", ".jpg", "a.jpe", "a.JFIF"}) {
     CAPTURE(name);
     CHECK(has_image_suffix(name));
   }
   for (const std::string_view name :
-       {"", "jpg", "a.gif", "a.pbm", "a.jpg.txt", "a.jpg~", "README.txt", ".DS_Store", "a.jpe"}) {
+       {"", "jpg", "a.gif", "a.pbm", "a.jpg.txt", "a.jpg~", "README.txt", ".DS_Store", "a.jp2"}) {
     CAPTURE(name);
     CHECK_FALSE(has_image_suffix(name));
   }
