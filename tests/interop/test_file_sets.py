@@ -170,11 +170,25 @@ def labelled(path, labels, names):
         file["x"] = np.zeros((len(labels), 2), "f4")
 
 
+def test_a_note_on_several_files_is_said_once(tmp_path):
+    for number in range(3):
+        labelled(tmp_path / f"part-{number}.h5", [number], ["a", "b", "c"])
+        with h5py.File(tmp_path / f"part-{number}.h5", "a") as file:
+            file.attrs["sim"] = True
+            file["x"].attrs["by"] = number
+            if number == 1:
+                file["x"].attrs["odd"] = number
+    assert [line.split(maxsplit=1)[1] for line in run_shale("info", tmp_path).stdout.decode().splitlines() if line.startswith("  note")] == [
+        "part-0.h5 and 1 other file: attributes are not read: 'sim' of the file, 'by' of 'x'",
+        "part-1.h5: attributes are not read: 'sim' of the file, 'by' of 'x', 'odd' of 'x'",
+    ]
+
+
 def test_a_file_without_records_says_nothing_of_the_fields(records, tmp_path):
     (records / "part-3.tfrecord").write_bytes(b"")
     with shale.Dataset(records) as dataset:
         assert len(dataset) == 3 * (FILES - 1) and set(dataset.types) == {"id", "image", "w", "cap"}
-    assert b"part-3.tfrecord has no samples" in run_shale("convert", records, tmp_path / "out", "--to", "record").stderr
+    assert b"part-3.tfrecord: no samples" in run_shale("convert", records, tmp_path / "out", "--to", "record").stderr
     run_shale("verify", records)
     run_shale("verify", tmp_path / "out", "--against", records)
     for empty in ("a", "b"):

@@ -167,9 +167,9 @@ def test_files_that_differ_are_refused_by_name(name, folder):
 def test_a_file_without_rows_is_noted(folder):
     with h5py.File(folder / "c.h5", "w") as file:
         file["data"], file["label"] = np.zeros((0, 3, 2, 2), "f4"), np.zeros((0, 1), "f4")
-    assert b"c.h5 has no samples" in run_shale("info", "train.txt", cwd=folder).stdout
+    assert b"c.h5: no samples" in run_shale("info", "train.txt", cwd=folder).stdout
     told = run_shale("convert", "train.txt", "out", "--to", "npy", cwd=folder)
-    assert b"note: c.h5 has no samples" in told.stderr
+    assert b"note: c.h5: no samples" in told.stderr
     run_shale("verify", "out", "--against", "train.txt", cwd=folder)
 
 

@@ -179,7 +179,7 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
   const Manifest& manifest = file.manifest;
   // Writers of shards leave some without a record, which says nothing of the fields.
   if (manifest.digest.samples == 0 && manifest.layout.rows.has_index()) {
-    notes_.push_back(printable(member.name) + " has no samples");
+    take_notes(member, {"no samples"});
     return false;
   }
   const Manifest& first = shards_.empty() ? manifest : manifest_;
@@ -228,7 +228,7 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
   kind_of_.push_back(number_of(manifest));
   states_.push_back(manifest.source.file.value_or(FileFingerprint{}));
   kept_.push_back(file.temporary_index);
-  take_notes(member, file);
+  take_notes(member, file.notes);
   return true;
 }
 
@@ -271,12 +271,33 @@ ManifestShard JoinedFiles::shard_of(const SetMember& member, const OpenedDataset
   return shard;
 }
 
-void JoinedFiles::take_notes(const SetMember& member, const OpenedDataset& file) {
-  for (const std::string& note : file.notes) {
-    std::string of_file = fmt::format("{}: {}", printable(member.name), note);
-    if (notes_.size() < kMostNotes && std::ranges::find(notes_, of_file) == notes_.end())
-      notes_.push_back(std::move(of_file));
+void JoinedFiles::take_notes(const SetMember& member, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    const auto known = std::ranges::find(notes_, note, &Note::text);
+    if (known != notes_.end()) {
+      ++known->others;
+    } else if (notes_.size() < kMostNotes) {
+      notes_.push_back({note, printable(member.name)});
+    }
   }
+}
+
+std::vector<std::string> JoinedFiles::all_notes() const {
+  std::vector<std::string> all;
+  if (!classes_.empty() && !without_classes_.empty()) {
+    all.push_back(
+        fmt::format("{} names {}, but {} has labels without names: the set has no class names",
+                    printable(named_by_), format_counted(classes_.size(), "class", "classes"),
+                    printable(without_classes_)));
+  }
+  for (const Note& note : notes_) {
+    const std::string others =
+        note.others == 0
+            ? ""
+            : fmt::format(" and {}", format_counted(note.others, "other file", "other files"));
+    all.push_back(fmt::format("{}{}: {}", note.first, others, note.text));
+  }
+  return all;
 }
 
 std::vector<std::size_t> JoinedFiles::misfits() const {
@@ -328,19 +349,10 @@ OpenedDataset JoinedFiles::finish() && {
       .samples = manifest_.digest.samples,
       .bytes = manifest_.payload_bytes,
       .fingerprint = xxh3_128(as_bytes(fmt::format("{}\n{}", kFileListKind, fingerprints_)))};
-  if (!classes_.empty() && !without_classes_.empty()) {
-    notes_.insert(
-        notes_.begin(),
-        fmt::format("{} names {}, but {} has labels without names: the set has no class "
-                    "names",
-                    printable(named_by_), format_counted(classes_.size(), "class", "classes"),
-                    printable(without_classes_)));
-    classes_.clear();
-  }
-  manifest_.classes = std::move(classes_);
+  set.notes = all_notes();
+  if (without_classes_.empty()) manifest_.classes = std::move(classes_);
   set.paths.manifest = place_;
   set.manifest = manifest_;
-  set.notes = std::move(notes_);
   set.file_states = std::move(states_);
   std::erase(kept_, nullptr);
   if (!kept_.empty())

@@ -51,11 +51,16 @@ class JoinedFiles {
 
  private:
   static constexpr std::size_t kMostNotes = 20;
+  struct Note {
+    std::string text, first;   // of a file, and which file was the first that it is of
+    std::uint64_t others = 0;  // that it is of, too
+  };
 
   void refuse_other_kind(const SetMember& member, const Manifest& manifest) const;
   [[nodiscard]] ManifestShard shard_of(const SetMember& member, const OpenedDataset& file) const;
   void take_classes(const SetMember& member, const Manifest& manifest);
-  void take_notes(const SetMember& member, const OpenedDataset& file);
+  void take_notes(const SetMember& member, const std::vector<std::string>& notes);
+  [[nodiscard]] std::vector<std::string> all_notes() const;
   std::size_t number_of(const Manifest& manifest);
 
   std::string place_, first_name_, fingerprints_;
@@ -67,7 +72,7 @@ class JoinedFiles {
   std::vector<std::size_t> kind_of_;  // of each file, among those
   std::vector<ManifestShard> shards_;
   std::vector<FileFingerprint> states_;
-  std::vector<std::string> notes_;
+  std::vector<Note> notes_;
   std::vector<std::shared_ptr<const void>> kept_;  // a temporary index of each file
 };
 
