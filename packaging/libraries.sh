@@ -126,6 +126,10 @@ libraries() {
   cflags="-DXXH_NAMESPACE=ZSTD_ -DZSTD_DISABLE_ASM -Ilibzstd/lib" archive zstd libzstd/lib/{common,decompress}/*.c
   cp libzstd/lib/zstd{,_errors}.h "$prefix/include"
   pkg_config libzstd "$(upstream "$zstd")" -lzstd
+  # Frames are compressed in the same file as they are decompressed, at all levels: lz4hc.c.
+  cflags="-DXXH_NAMESPACE=LZ4_ -Ilz4/lib" archive lz4 lz4/lib/{lz4,lz4frame,lz4hc,xxhash}.c
+  cp lz4/lib/lz4{,frame}.h "$prefix/include"
+  pkg_config liblz4 "$(upstream "$lz4")" -llz4
 
   make -C libisal -f Makefile.unx lib units="igzip crc" host_cpu=x86_64 CC="$compiler/cc -fPIC -g0 -w" AR="$compiler/ar" AS=nasm
   cp libisal/bin/isa-l.a "$prefix/lib/libisal.a"
@@ -192,7 +196,7 @@ version_of() {
 }
 
 zlib=$(version_of zlib) libpng=$(version_of libpng1.6) jpeg=$(version_of libjpeg-turbo) isal=$(version_of libisal)
-zstd=$(version_of libzstd) webp=$(version_of libwebp) tiff=$(version_of tiff)
+zstd=$(version_of libzstd) lz4=$(version_of lz4) webp=$(version_of libwebp) tiff=$(version_of tiff)
 uring=$(version_of liburing) xxhash=$(version_of xxhash) lmdb=$(version_of lmdb) hdf5=$(version_of hdf5)
 
 work=$(mktemp -d)

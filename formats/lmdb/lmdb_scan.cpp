@@ -68,7 +68,7 @@ class LmdbScanner {
         .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain && !is_listed,
         .pace = &pace_};
     const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
-      if (!is_listed && !is_count(entry)) scan_entry(entry);
+      if (!is_listed && !describes_file(entry)) scan_entry(entry);
     };
     (void)lmdb::walk_trees(file_, *meta, options, entries, found_in_pages);
     if (is_keyed) {
@@ -102,11 +102,13 @@ class LmdbScanner {
  private:
   [[nodiscard]] bool is_own() const { return dialect_ == Dialect::own; }
 
-  bool is_count(const TreeEntry& entry) {
-    if (facts_ == nullptr || entry.value_offset == kMissing) return false;
+  // An entry that is not a sample.
+  bool describes_file(const TreeEntry& entry) {
+    const bool may_be = facts_ != nullptr ? facts_->may_be_described : dialect_ == Dialect::msgpack;
+    if (!may_be || entry.value_offset == kMissing) return false;
     value_.enter(entry);
-    return facts_->is_count(as_text(entry.key),
-                            {value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
+    return layouts::describes_file(
+        as_text(entry.key), {value_.view(), entry.value_offset, entry.value_bytes, file_.path()});
   }
 
   // A map that is much larger than its file cannot be had everywhere; shale writes none.
@@ -222,7 +224,7 @@ class LmdbScanner {
         } else {
           const layouts::ValueExtent entry = layouts::extent_of(*sample.entries.front());
           value_.enter(entry);
-          scan_layout_value(entry, 0);
+          facts_ != nullptr ? scan_layout_value(entry, 0) : scan_map(entry);
         }
         emit();
       });
@@ -339,7 +341,7 @@ class LmdbScanner {
     return place;
   }
 
-  void scan_map(const TreeEntry& entry) {
+  void scan_map(const layouts::ValueExtent& entry) {
     if (is_own()) {
       row_.record_offset = entry.value_offset;
       row_.record_length = entry.value_bytes;
@@ -370,7 +372,7 @@ class LmdbScanner {
   }
 
   // Findings name the sample, so its key is read before anything else is checked.
-  void read_key(const TreeEntry& entry) {
+  void read_key(const layouts::ValueExtent& entry) {
     const MsgpackEntry* key = layouts::find_entry(map_, "key");
     if (key == nullptr) {
       if (!is_own()) return;  // the entry's own key it is
@@ -422,7 +424,7 @@ class LmdbScanner {
   }
 
   // Exactly the schema's fields, once each.
-  void check_names(const TreeEntry& entry) {
+  void check_names(const layouts::ValueExtent& entry) {
     bool is_complete = !is_own() || layouts::find_entry(map_, "key") != nullptr;
     std::size_t fields = 0;
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {

@@ -70,12 +70,16 @@ Survey survey_entries(const InputFile& file, std::string_view database, Dialect 
   WalkPace pace(progress, file.size());
   layouts::ValueReader values(file, layouts::ValueReads::headers, pace);
   layouts::MapSurvey maps;
+  layouts::KeyNumbers numbers;
   const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
     if ((entry.flags & lmdb::kSubData) != 0) throw lmdb::holds_databases(file);
     if (!is_parsed) return;
     values.enter(entry);
-    maps.add(as_text(entry.key),
-             {values.view(), entry.value_offset, entry.value_bytes, file.path()});
+    const layouts::StoredValue value{values.view(), entry.value_offset, entry.value_bytes,
+                                     file.path()};
+    if (layouts::describes_file(as_text(entry.key), value)) return;
+    maps.add(as_text(entry.key), value);
+    numbers.add(as_text(entry.key));
   };
   walk_entries(file, database, {.prefetches_values = is_parsed, .pace = &pace}, entries, findings);
   if (is_parsed && maps.count() == 0) {
@@ -84,12 +88,13 @@ Survey survey_entries(const InputFile& file, std::string_view database, Dialect 
         .hint(kPlainHint);
   }
 
-  if (is_parsed) return std::move(maps).survey(file.path());
+  if (is_parsed) {
+    Survey survey = std::move(maps).survey(file.path());
+    survey.layout.keys = numbers.pattern();
+    return survey;
+  }
   return Survey::of_one_file({.fields = {{.name = "value", .kind = Kind::bytes}}}, dialect);
 }
-
-// Every key that describes a file in some layout.
-constexpr std::string_view kMetaKeys[] = {"__keys__", "__len__", "__order__", "__vlen__"};
 
 // Learns the schema from the values of all samples.
 class LayoutSurvey {
@@ -178,7 +183,7 @@ class LayoutSurvey {
     value_.enter(entry);
     const layouts::StoredValue value{value_.view(), entry.value_offset, entry.value_bytes,
                                      file_.path()};
-    if (layout_.is_count(key, value)) return;
+    if (layout_.may_be_described && layouts::describes_file(key, value)) return;
     try {
       common_.add(layout_.parse(value), key);
     } catch (const Error& error) {
@@ -205,14 +210,16 @@ class LayoutSurvey {
   std::uint64_t samples_ = 0;
 };
 
-// The keys of kMetaKeys that the file has; nullopt for a file that is damaged on the way to them.
+// The keys of layouts::meta_keys() that the file has; nullopt for a file that is damaged on the way
+// to them.
 std::optional<std::vector<std::string_view>> meta_keys_in(const InputFile& file,
                                                           std::string_view database) {
   try {
     const auto map = lmdb::open_database(file, database);
     std::vector<std::string_view> found;
-    std::copy_if(std::begin(kMetaKeys), std::end(kMetaKeys), std::back_inserter(found),
-                 [&](std::string_view key) { return map->find(as_bytes(key)).has_value(); });
+    std::ranges::copy_if(
+        layouts::meta_keys(), std::back_inserter(found),
+        [&](std::string_view key) { return map->find(as_bytes(key)).has_value(); });
     return found;
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
@@ -256,14 +263,21 @@ std::string note_of_unknown(const std::vector<std::string_view>& keys) {
                      keys.size() == 1 ? "this entry" : "these entries");
 }
 
-// The first value of a database, with a view of it; nullopt: there is none, or it is damaged.
+// The first value of a database that does not describe it, with a view of it; nullopt: there is
+// none, or it is damaged.
 class FirstValue {
  public:
   FirstValue(const InputFile& file, std::string_view database) : file_(file) {
     try {
-      const auto cursor = lmdb::open_database(file, database)->cursor();
-      if (cursor->first()) entry_ = cursor->current();
-      if (entry_ && entry_->is_database) entry_.reset();
+      const auto map = lmdb::open_database(file, database);
+      const auto cursor = map->cursor();
+      for (bool is_there = cursor->first(); is_there; is_there = cursor->next()) {
+        entry_ = cursor->current();
+        const bool is_value = entry_ && !entry_->is_database;
+        if (is_value && !layouts::describes_file(as_text(entry_->key), value())) return;
+        entry_.reset();
+        if (!is_value) return;
+      }
     } catch (const Error& error) {
       if (!is_about_bytes(error)) throw;
     }
@@ -338,6 +352,17 @@ LayoutSearch find_layout(const InputFile& file, std::string_view database,
         .hint(fmt::format("choose one: --parse {}", name_of(layout.dialect)));
   }
   if (search.survey) return search;
+  // Pickles of any fields may be described, too.
+  const std::span<const std::string_view> described = layouts::meta_keys().first(2);
+  if (!keys->empty() && std::ranges::includes(described, *keys)) {
+    try {
+      const LayoutFacts& pickles = layouts::facts_of(Dialect::pickle);
+      search.survey = LayoutSurvey(file, database, pickles, progress).run();
+      return search;
+    } catch (const Error& error) {
+      if (!is_about_bytes(error)) throw;
+    }
+  }
   search.notes = notes_of(near_misses);
   if (!is_described) search.notes.push_back(note_of_unknown(*keys));
   if (!search.notes.empty()) return search;
@@ -448,24 +473,24 @@ Survey survey_database(const InputFile& file, const std::string& database,
   if (wanted && is_layout(*wanted))
     return LayoutSurvey(file, database, layouts::facts_of(*wanted), progress).run();
   LayoutSearch search;
-  Packing packing = Packing::none;
+  ValuePacking packing;
   if (!wanted) {
     search = find_layout(file, database, progress);
     if (search.survey) return std::move(*search.survey);
-    packing = packing_of_values(file, database);
-    auto keyed =
-        packing == Packing::none ? survey_recognized_keys(file, database, progress) : std::nullopt;
-    if (keyed) return std::move(*keyed);
     auto maps = survey_recognized_maps(file, database, progress, search.notes);
     if (maps) return std::move(*maps);
+    packing = packing_of_values(file, database);
+    auto keyed = survey_recognized_keys(file, database, progress);
+    if (keyed && (!packing.is_any() || keyed->schema.fields.size() > 1)) return std::move(*keyed);
   }
   Survey survey = survey_entries(file, database, wanted.value_or(Dialect::plain), progress);
-  survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
-  if (packing == Packing::none) return survey;
+  if (!packing.is_any()) {
+    survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
+    return survey;
+  }
   survey.notes.push_back(
-      fmt::format("the values are pickles that are compressed with {}; 'shale convert {} OUT --to "
-                  "record' makes fields of them",
-                  name_of(packing), shell_word(file.path())));
+      fmt::format("the values are {}; 'shale convert {} OUT --to record' makes fields of them",
+                  packing.what_values_are(), shell_word(file.path())));
   survey.left_out.add({"entry", "value", "compressed", std::nullopt});
   return survey;
 }

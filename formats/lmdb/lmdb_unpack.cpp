@@ -12,6 +12,9 @@
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/layouts/json_value.hpp"
+#include "shale/layouts/map_value.hpp"
+#include "shale/layouts/value_layout.hpp"
 
 #include "formats/lmdb/lmdb_databases.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
@@ -24,12 +27,13 @@ namespace {
 constexpr std::uint64_t kUnpackBufferBytes = 1 << 20, kWindowBytes = 256 * 1024;
 constexpr std::uint64_t kMostNumberBytes = 64;  // of an entry that is not a sample
 
-// By its first bytes: RFC 1952, 1950, 8878.
+// By its first bytes: RFC 1952, 1950, 8878, and the frame format of LZ4.
 Packing packing_by_mark(Bytes head) {
   if (head.size() < 4) return Packing::none;
   const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(head[i]); };
   if (byte(0) == 0x1f && byte(1) == 0x8b && byte(2) == 8) return Packing::gzip;
   if (as_text(head).starts_with("\x28\xb5\x2f\xfd")) return Packing::zstd;
+  if (as_text(head).starts_with("\x04\x22\x4d\x18")) return Packing::lz4;
   const bool is_zlib =
       (byte(0) & 0x0fU) == 8 && (byte(0) * 256 + byte(1)) % 31 == 0 && (byte(1) & 0x20U) == 0;
   return is_zlib ? Packing::zlib : Packing::none;
@@ -43,7 +47,9 @@ class ValueDecoder {
 
   // Valid until the next call. Errors: Code::damaged for what is not compressed so, or ends early;
   // Code::limit.
-  Bytes decode(Packing packing, std::uint64_t begin, std::uint64_t length) {
+  Bytes decode(const ValuePacking& how, std::uint64_t begin, std::uint64_t length) {
+    if (how.is_block) return decode_block(begin, length);
+    const Packing packing = how.packing;
     Decoder decoder(packing, most_bytes_);
     std::uint64_t at = begin;
     std::size_t filled = 0;
@@ -61,13 +67,22 @@ class ValueDecoder {
   }
 
  private:
+  [[nodiscard]] Error too_large() const {
+    return Error(Code::limit, "takes more than {} when it is decompressed, a quarter of the memory",
+                 format_size(most_bytes_))
+        .hint("pass a larger --memory");
+  }
+
+  Bytes decode_block(std::uint64_t begin, std::uint64_t length) {
+    if (length > most_bytes_) throw too_large();
+    auto content = unpack_lz4_block(view_(begin, length), most_bytes_);
+    if (!content) throw Error(Code::damaged, "is not a block of LZ4 behind its size");
+    value_ = std::move(*content);
+    return value_;
+  }
+
   void grow() {
-    if (value_.size() >= most_bytes_) {
-      throw Error(Code::limit,
-                  "takes more than {} when it is decompressed, a quarter of the memory",
-                  format_size(most_bytes_))
-          .hint("pass a larger --memory");
-    }
+    if (value_.size() >= most_bytes_) throw too_large();
     value_.resize(std::min(most_bytes_, std::max<std::uint64_t>(value_.size() * 2, 64 << 10)));
   }
 
@@ -76,9 +91,22 @@ class ValueDecoder {
   std::vector<std::byte> value_;
 };
 
+// The first bytes of a value as it is below its compression.
+ValuePacking::Contents contents_by_mark(Bytes head) {
+  using Contents = ValuePacking::Contents;
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return head.subspan(offset, length);
+  };
+  if (layouts::begins_like_json(as_text(head))) return Contents::json;
+  if (layouts::looks_like_map(view, 0, head.size())) return Contents::maps;
+  const bool is_pickle = head.size() >= 2 && head[0] == std::byte{0x80} &&
+                         head[1] >= std::byte{2} && head[1] <= std::byte{5};
+  return is_pickle ? Contents::pickles : Contents::other;
+}
+
 class ValueUnpacking {
  public:
-  ValueUnpacking(const UnpackRequest& request, Packing packing)
+  ValueUnpacking(const UnpackRequest& request, const ValuePacking& packing)
       : request_(request),
         packing_(packing),
         window_(request.file, kWindowBytes),
@@ -90,6 +118,16 @@ class ValueUnpacking {
 
   void run() {
     if (request_.progress) request_.progress(0, request_.file.size());
+    // What the lists of JSON hold is known when all of them have been seen.
+    if (packing_.contents == ValuePacking::Contents::json) walk(&ValueUnpacking::learn);
+    walk(&ValueUnpacking::take);
+    pages_.leave_empty_state();
+    (void)pages_.close();
+    (void)out_.finish();
+  }
+
+ private:
+  void walk(void (ValueUnpacking::*use)(const lmdb::TreeEntry& entry)) {
     const FindingSink findings = [this](const Finding& finding) {
       throw is_damaged(request_.file.path(), finding);
     };
@@ -99,26 +137,58 @@ class ValueUnpacking {
     WalkPace pace(request_.progress, request_.file.size());
     (void)lmdb::walk_trees(
         request_.file, meta, {.reads_overflow_headers = true, .pace = &pace},
-        [this](const lmdb::TreeEntry& entry) { take(entry); }, findings);
-    pages_.leave_empty_state();
-    (void)pages_.close();
-    (void)out_.finish();
+        [&](const lmdb::TreeEntry& entry) {
+          try {
+            (this->*use)(entry);
+          } catch (Error& error) {
+            error.at(request_.file.path(), entry.value_offset).for_sample(as_text(entry.key));
+            throw;
+          }
+        },
+        findings);
   }
 
- private:
-  void take(const lmdb::TreeEntry& entry) try {
+  [[nodiscard]] bool is_sample(const lmdb::TreeEntry& entry) const {
+    return !layouts::describes_file(
+        as_text(entry.key), {view_, entry.value_offset, entry.value_bytes, request_.file.path()});
+  }
+
+  // Decompressed; as it is, if it is short, or describes the file.
+  Bytes content_of(const lmdb::TreeEntry& entry) {
+    const auto as_it_is = [&] {
+      return entry.value_bytes == 0 ? Bytes() : view_(entry.value_offset, entry.value_bytes);
+    };
+    if (!packing_.is_compressed()) {
+      if (entry.value_bytes > request_.memory_bytes / 4) throw too_large(entry.value_bytes);
+      return as_it_is();
+    }
     const std::uint64_t head_bytes = std::min<std::uint64_t>(entry.value_bytes, 4);
-    const Packing packing =
+    const Packing found =
         packing_by_mark(head_bytes == 0 ? Bytes() : view_(entry.value_offset, head_bytes));
-    if (packing == packing_)
-      return add(entry, decoder_.decode(packing, entry.value_offset, entry.value_bytes));
-    if (entry.value_bytes > kMostNumberBytes)
+    const bool is_short = entry.value_bytes <= kMostNumberBytes;
+    if (packing_.is_block ? !is_short || is_sample(entry) : found == packing_.packing)
+      return decoder_.decode(packing_, entry.value_offset, entry.value_bytes);
+    if (!is_short && is_sample(entry))
       throw Error(Code::unsupported, "is not compressed with {}, as the first value is",
-                  name_of(packing_));
-    add(entry, entry.value_bytes == 0 ? Bytes() : view_(entry.value_offset, entry.value_bytes));
-  } catch (Error& error) {
-    error.at(request_.file.path(), entry.value_offset).for_sample(as_text(entry.key));
-    throw;
+                  name_of(packing_.packing));
+    return as_it_is();
+  }
+
+  [[nodiscard]] Error too_large(std::uint64_t bytes) const {
+    return Error(Code::limit, "has {}, more than a quarter of the memory", format_size(bytes))
+        .hint("pass a larger --memory");
+  }
+
+  void learn(const lmdb::TreeEntry& entry) {
+    if (is_sample(entry)) json_.learn(as_text(content_of(entry)));
+  }
+
+  void take(const lmdb::TreeEntry& entry) {
+    const Bytes content = content_of(entry);
+    if (packing_.contents != ValuePacking::Contents::json || !is_sample(entry))
+      return add(entry, content);
+    const std::string packed = json_.pack(as_text(content));
+    add(entry, as_bytes(packed));
   }
 
   void add(const lmdb::TreeEntry& entry, Bytes value) {
@@ -128,48 +198,77 @@ class ValueUnpacking {
   }
 
   const UnpackRequest& request_;
-  Packing packing_;
+  ValuePacking packing_;
   WindowReader window_;
   ViewBytes view_;
   ValueDecoder decoder_;
+  layouts::JsonPacking json_;
   OutputFile out_;
   lmdb::LmdbPageWriter pages_;
 };
 
+// Of a value that is not compressed, or only by the first bytes of what it is compressed from.
+ValuePacking packing_of(const ViewBytes& view, std::uint64_t begin, std::uint64_t length) {
+  using Contents = ValuePacking::Contents;
+  constexpr std::uint64_t kMostContent = 8 << 20, kHeadBytes = 64;
+  const std::uint64_t head_bytes = std::min(length, kHeadBytes);
+  const Contents as_it_is = contents_by_mark(head_bytes == 0 ? Bytes() : view(begin, head_bytes));
+  if (as_it_is == Contents::json) {
+    const bool is_json = length <= kMostContent && parse_json(as_text(view(begin, length)));
+    return {.contents = is_json ? as_it_is : Contents::other};
+  }
+  if (head_bytes < 4) return {};
+  ValuePacking found{.packing = packing_by_mark(view(begin, head_bytes))};
+  if (found.packing == Packing::none) {
+    if (length > kMostContent) return {};
+    const auto content = unpack_lz4_block(view(begin, length), kMostContent);
+    found.contents = content ? contents_by_mark(*content) : Contents::other;
+    found.is_block = found.is_any();
+    return found;
+  }
+  // Only what it is compressed from tells whether that is of use.
+  std::array<std::byte, kHeadBytes> beginning{};
+  Decoder decoder(found.packing, kMostContent);
+  const std::uint64_t count = std::min(length, kWindowBytes);
+  const Decoder::Progress begun = decoder.decode(view(begin, count), beginning);
+  found.contents = contents_by_mark(Bytes(beginning).first(begun.given));
+  return found;
+}
+
 }  // namespace
 
-Packing packing_of_values(const InputFile& file, std::string_view database) {
+std::string ValuePacking::what_values_are() const {
+  const std::string_view what = contents == Contents::pickles ? "pickles"
+                                : contents == Contents::maps  ? "msgpack maps"
+                                                              : "JSON";
+  if (!is_compressed()) return std::string(what);
+  return fmt::format("{} that {} compressed with {}", what,
+                     contents == Contents::json ? "is" : "are",
+                     name_of(is_block ? Packing::lz4 : packing));
+}
+
+ValuePacking packing_of_values(const InputFile& file, std::string_view database) {
   try {
     const auto map = lmdb::open_database(file, database);
     const auto cursor = map->cursor();
-    std::array<std::byte, 4> head{};
+    WindowReader window(file, kWindowBytes);
+    const ViewBytes view = window.views();
     for (bool is_there = cursor->first(); is_there; is_there = cursor->next()) {
       const std::optional<KeyMapEntry> entry = cursor->current();
-      if (!entry || entry->is_database) return Packing::none;
-      if (entry->value_bytes <= kMostNumberBytes / 4) continue;  // a count, perhaps
-      file.read_exact(entry->value_offset, head);
-      const Packing packing = packing_by_mark(head);
-      if (packing == Packing::none) return packing;
-      // Only what it is compressed from tells whether that is of use.
-      WindowReader window(file, kWindowBytes);
-      const ViewBytes view = window.views();
-      std::array<std::byte, 2> beginning{};
-      Decoder decoder(packing, 8 << 20);
-      const std::uint64_t count = std::min(entry->value_bytes, kWindowBytes);
-      const Decoder::Progress begun = decoder.decode(view(entry->value_offset, count), beginning);
-      const bool is_pickle = begun.given == 2 && beginning[0] == std::byte{0x80} &&
-                             beginning[1] >= std::byte{2} && beginning[1] <= std::byte{5};
-      return is_pickle ? packing : Packing::none;
+      if (!entry || entry->is_database) return {};
+      const bool is_sample = !layouts::describes_file(
+          as_text(entry->key), {view, entry->value_offset, entry->value_bytes, file.path()});
+      if (is_sample) return packing_of(view, entry->value_offset, entry->value_bytes);
     }
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
   }
-  return Packing::none;
+  return {};
 }
 
 std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request) {
-  const Packing packing = packing_of_values(request.file, request.parsing.database);
-  if (packing == Packing::none) return std::nullopt;
+  const ValuePacking packing = packing_of_values(request.file, request.parsing.database);
+  if (!packing.is_any()) return std::nullopt;
   try {
     ValueUnpacking(request, packing).run();
   } catch (const Error& error) {

@@ -2,9 +2,11 @@
 #include <cstdint>
 
 #include "shale/base/error.hpp"
+#include "shale/layouts/map_value.hpp"
 #include "shale/wire/msgpack_map.hpp"
 
-// Any bytes are a map: the parser asks for no byte outside of them, and no entry lies outside.
+// Any bytes are a map, of fields or of maps of fields: the parsers ask for no byte outside of them,
+// and no entry lies outside.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   const auto view = [&](std::uint64_t offset, std::uint64_t length) {
@@ -12,9 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return bytes.subspan(offset, length);
   };
   try {
-    for (const shale::MsgpackEntry& entry : shale::parse_msgpack_map(view, 0, size, "fuzz")) {
-      if (entry.offset > size || entry.length > size - entry.offset || entry.value_offset > size)
-        __builtin_trap();
+    for (const auto parse : {shale::parse_msgpack_map, shale::layouts::parse_map_of_fields}) {
+      for (const shale::MsgpackEntry& entry : parse(view, 0, size, "fuzz")) {
+        if (entry.offset > size || entry.length > size - entry.offset || entry.value_offset > size)
+          __builtin_trap();
+      }
     }
   } catch (const shale::Error& error) {
     if (error.code() == shale::Code::io || error.code() == shale::Code::bug) __builtin_trap();

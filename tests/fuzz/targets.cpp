@@ -31,6 +31,7 @@ int fuzz_manifest(const std::uint8_t*, std::size_t);
 int fuzz_msgpack_map(const std::uint8_t*, std::size_t);
 int fuzz_npy_header(const std::uint8_t*, std::size_t);
 int fuzz_npz(const std::uint8_t*, std::size_t);
+int fuzz_packed_value(const std::uint8_t*, std::size_t);
 int fuzz_pickle_reader(const std::uint8_t*, std::size_t);
 int fuzz_pt_archive(const std::uint8_t*, std::size_t);
 int fuzz_python_literal(const std::uint8_t*, std::size_t);
@@ -73,6 +74,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_msgpack_map", fuzz_msgpack_map},
     {"fuzz_npy_header", fuzz_npy_header},
     {"fuzz_npz", fuzz_npz},
+    {"fuzz_packed_value", fuzz_packed_value},
     {"fuzz_pickle_reader", fuzz_pickle_reader},
     {"fuzz_pt_archive", fuzz_pt_archive},
     {"fuzz_python_literal", fuzz_python_literal},

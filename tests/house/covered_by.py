@@ -1,6 +1,7 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "layouts/json_value": ("tests/interop/test_lmdb_values.py", "test_json_objects_are_fields"),
     "layouts/keyed_samples": ("tests/interop/test_lmdb_keys.py", "test_samples_by_key_and_fields_that_some_lack"),
     "layouts/layout_field": ("tests/interop/test_lmdb_layouts.py", "test_arrays_of_several_shapes_and_entries_that_some_lack"),
     "layouts/map_survey": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb survey: what other writers put into maps is taken"),

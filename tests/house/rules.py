@@ -64,6 +64,7 @@ THIRD_PARTIES = {
     "isa-l/": ["lib/shale/base/"],
     "zlib.h": ["lib/shale/base/"],
     "zstd": ["lib/shale/base/"],
+    "lz4": ["lib/shale/base/"],
     "liburing.h": ["lib/shale/io/"],
     "turbojpeg.h": ["lib/shale/image/", "lib/shale/pixels/", "samples/"],
     "jpeglib.h": ["lib/shale/image/", "lib/shale/pixels/"],

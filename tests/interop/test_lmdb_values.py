@@ -1,10 +1,16 @@
-"""What the values of LMDB files are made of beside pickles: msgpack maps in maps, as msgpack and msgpack-numpy pack them."""
+"""What the values of LMDB files are made of: msgpack maps in maps, as msgpack and msgpack-numpy pack them, JSON, and what is compressed one by one."""
 
 import json
+import pickle
+import zlib
 
+import lz4.block
+import lz4.frame
 import msgpack
 import numpy as np
+import pytest
 import shale
+import zstandard
 from conftest import run_shale
 from lmdb_files import write_lmdb
 
@@ -67,3 +73,87 @@ def test_values_of_which_one_is_not_a_map_are_plain_and_said(tmp_path):
     path = tmp_path / "a.lmdb"
     write_lmdb(path, {b"0": msgpack.packb({"x": 1}), b"1": msgpack.packb({"x": 2}), b"2": b"no map"})
     assert "read as plain entries; sample '2': msgpack:" in run_shale("info", path).stdout.decode()
+
+
+PACKINGS = [zlib.compress, zstandard.compress, lz4.frame.compress, lz4.block.compress]
+ROWS = [{"x": np.arange(number, dtype=np.float32), "name": f"row {number}"} for number in range(12)]
+
+
+@pytest.mark.parametrize("pack", PACKINGS)
+@pytest.mark.parametrize("dump", [pickle.dumps, packed])
+def test_what_is_compressed_one_by_one_is_converted(tmp_path, pack, dump):
+    path = tmp_path / "a.lmdb"
+    write_lmdb(path, {b"%d" % number: pack(dump(row)) for number, row in enumerate(ROWS)} | {b"length": dump(12)})
+    assert " that are compressed with " in run_shale("info", path).stdout.decode()
+    run_shale("convert", path, tmp_path / "out", "--to", "record", "--verify")
+    for sample, row in zip(samples_in(tmp_path / "out"), ROWS, strict=True):
+        assert sample["name"] == row["name"] and np.array_equal(sample["x"], row["x"])
+    run_shale("verify", tmp_path / "out", "--against", path)
+
+
+@pytest.mark.parametrize("pack", PACKINGS)
+def test_a_compressed_value_that_is_truncated_is_named(tmp_path, pack):
+    values = {b"%d" % number: pack(pickle.dumps({"x": bytes(range(200))})) for number in range(3)}
+    write_lmdb(tmp_path / "a.lmdb", values | {b"1": values[b"1"][:-5]})
+    done = run_shale("convert", tmp_path / "a.lmdb", tmp_path / "out", "--to", "record", code=3)
+    assert b"sample '1'" in done.stderr and not (tmp_path / "out/dataset.json").exists()
+
+
+def test_json_objects_are_fields(tmp_path):
+    rows = [
+        {
+            "name": f"n{number}",
+            "score": number if number % 2 else number / 2,
+            "box": [1, 2, 3, number],
+            "points": [[1.5, number]] * (number % 3),
+            "tags": ["a", "é"][: number % 3],
+            "odd": [1, "a", None, 'x"\n'],
+            "key": "k",
+            "offset": number,
+            "meta": {"size": {"w": number}, "by": None if number == 3 else {"x": True}},
+        }
+        for number in range(12)
+    ]
+    path = tmp_path / "a.lmdb"
+    write_lmdb(path, {b"%d" % number: json.dumps(row, indent=number % 2).encode() for number, row in enumerate(rows)} | {b"length": b"12"})
+    said = run_shale("info", path).stdout.decode()
+    assert "the values are JSON; 'shale convert " in said
+    run_shale("convert", path, tmp_path / "out", "--to", "lmdb", "--verify")
+    for number, (sample, row) in enumerate(zip(samples_in(tmp_path / "out"), rows, strict=True)):
+        assert (sample["name"], sample["score"], sample["key_"], sample["offset_"]) == (row["name"], row["score"], "k", number)
+        assert sample["box"].dtype == np.int64 and sample["box"].tolist() == row["box"]
+        assert (
+            sample["points"].dtype == np.float64
+            and sample["points"].tolist() == row["points"]
+            and sample["points"].shape == (number % 3, 2)
+        )
+        assert sample["tags"] == row["tags"] and json.loads(sample["odd"]) == row["odd"]
+        assert sample["meta_size_w"] == number and sample["meta_by_x"] == (None if number == 3 else 1)
+    run_shale("verify", tmp_path / "out", "--against", path)
+    run_shale("convert", path, tmp_path / "plain", "--to", "record", "--parse", "plain")
+    assert samples_in(tmp_path / "plain")[0]["value"] == json.dumps(rows[0], indent=0).encode()
+
+
+def test_json_lists_and_integers_beyond_64_bits(tmp_path):
+    write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: lz4.frame.compress(json.dumps([number] * number).encode()) for number in range(12)})
+    run_shale("convert", tmp_path / "a.lmdb", tmp_path / "a", "--to", "record")
+    assert [sample["values"].tolist() for sample in samples_in(tmp_path / "a")] == [[number] * number for number in range(12)]
+    write_lmdb(tmp_path / "b.lmdb", {b"%d" % number: json.dumps({"id": 10**19 * number + 1, "x": 10**19}).encode() for number in range(3)})
+    run_shale("convert", tmp_path / "b.lmdb", tmp_path / "b", "--to", "record", code=4)
+    assert [sample["x"] for sample in samples_in(tmp_path / "b")] == [str(10**19)] * 3
+
+
+@pytest.mark.parametrize("bad", [b"{", b'{"a": NaN}', b"[" * 100 + b"]" * 100, b"7", b'{"b": [' + b"0," * 70_000 + b"0]}"])
+def test_values_of_which_one_is_not_json_stay_as_they_are(tmp_path, bad):
+    values = {b"0": b'{"a": 1}', b"1": bad, b"2": b'{"a": 2}'}
+    write_lmdb(tmp_path / "a.lmdb", values)
+    run_shale("convert", tmp_path / "a.lmdb", tmp_path / "out", "--to", "record")
+    assert [sample["value"] for sample in samples_in(tmp_path / "out")] == list(values.values())
+
+
+def test_pickled_dicts_with_entries_that_describe_the_file(tmp_path):
+    meta = {b"__len__": pickle.dumps(12), b"__keys__": pickle.dumps([b"%d" % number for number in range(12)])}
+    write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: pickle.dumps(row) for number, row in enumerate(ROWS)} | meta)
+    assert [sample["name"] for sample in samples_in(tmp_path / "a.lmdb")] == [row["name"] for row in ROWS]
+    run_shale("index", tmp_path / "a.lmdb", "--crc")
+    run_shale("verify", tmp_path / "a.lmdb", "--deep")

@@ -5,6 +5,8 @@
 #include <limits>
 #include <new>
 
+#include <lz4.h>
+#include <lz4frame.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -24,6 +26,10 @@ constexpr std::string_view kDamagedStreamHint =
 
 struct FreeZstdContext {
   void operator()(ZSTD_DCtx* context) const { (void)ZSTD_freeDCtx(context); }
+};
+
+struct FreeLz4Context {
+  void operator()(LZ4F_dctx* context) const { (void)LZ4F_freeDecompressionContext(context); }
 };
 
 Error invalid_stream(Packing packing, std::string_view why) {
@@ -67,7 +73,7 @@ std::uint64_t window_of_frame(Bytes header) {
 }  // namespace
 
 std::string_view name_of(Packing packing) {
-  constexpr std::string_view kNames[] = {"", "gzip", "zstd", "zlib"};
+  constexpr std::string_view kNames[] = {"", "gzip", "zstd", "zlib", "lz4"};
   return kNames[static_cast<std::size_t>(packing)];
 }
 
@@ -87,6 +93,12 @@ struct Decoder::State {
     if (is_deflated()) {
       const int window = packing == Packing::gzip ? kGzipWindow : kZlibWindow;
       if (::inflateInit2(&deflated, window) != Z_OK) throw std::bad_alloc();
+    }
+    if (packing == Packing::lz4) {
+      LZ4F_dctx* made = nullptr;
+      if (LZ4F_isError(LZ4F_createDecompressionContext(&made, LZ4F_VERSION)) != 0)
+        throw std::bad_alloc();
+      lz4.reset(made);
     }
     if (packing != Packing::zstd) return;
     zstd.reset(ZSTD_createDCtx());
@@ -137,6 +149,19 @@ struct Decoder::State {
     return {.taken = in.pos, .given = out.pos};
   }
 
+  Progress decode_lz4(Bytes piece, std::span<std::byte> into) {
+    std::size_t taken = piece.size(), given = into.size();
+    const std::size_t result =
+        LZ4F_decompress(lz4.get(), into.data(), &given, piece.data(), &taken, nullptr);
+    if (LZ4F_isError(result) != 0) {
+      const std::string_view why = LZ4F_getErrorName(result);
+      if (why == "ERROR_allocation_failed") throw std::bad_alloc();
+      throw invalid_stream(packing, why);
+    }
+    if (taken > 0 || given > 0) may_end = result == 0;
+    return {.taken = taken, .given = given};
+  }
+
   // What follows the last member or frame: zeros, and nothing else.
   Progress pass_padding(Bytes piece) const {
     if (std::all_of(piece.begin(), piece.end(),
@@ -155,6 +180,7 @@ struct Decoder::State {
   std::uint64_t most_window;
   z_stream deflated = {};
   std::unique_ptr<ZSTD_DCtx, FreeZstdContext> zstd = nullptr;
+  std::unique_ptr<LZ4F_dctx, FreeLz4Context> lz4 = nullptr;
   bool may_end = true, has_begun = false, is_padding = false;
 };
 
@@ -175,7 +201,24 @@ Decoder::Progress Decoder::decode(Bytes piece, std::span<std::byte> into) {
   if (is_behind_end && piece.front() == std::byte{0}) state.is_padding = true;
   if (state.is_padding) return state.pass_padding(piece);
   state.has_begun = state.has_begun || !piece.empty();
+  if (state.packing == Packing::lz4) return state.decode_lz4(piece, into);
   return state.is_deflated() ? state.inflate(piece, into) : state.decode_zstd(piece, into);
+}
+
+std::optional<std::vector<std::byte>> unpack_lz4_block(Bytes block, std::uint64_t most_bytes) {
+  constexpr std::size_t kSizeBytes = 4;
+  constexpr std::uint64_t kMostRatio = 255;  // of any block: a byte of a length stands for so many
+  if (block.size() <= kSizeBytes || block.size() > LZ4_MAX_INPUT_SIZE) return std::nullopt;
+  const std::uint64_t bytes = number_in(block.first(kSizeBytes));
+  const Bytes data = block.subspan(kSizeBytes);
+  if (bytes > most_bytes || bytes > LZ4_MAX_INPUT_SIZE || bytes / kMostRatio > data.size())
+    return std::nullopt;
+  std::vector<std::byte> content(bytes);
+  const int given = LZ4_decompress_safe(reinterpret_cast<const char*>(data.data()),
+                                        reinterpret_cast<char*>(content.data()),
+                                        static_cast<int>(data.size()), static_cast<int>(bytes));
+  if (given < 0 || static_cast<std::uint64_t>(given) != bytes) return std::nullopt;
+  return content;
 }
 
 bool Decoder::may_end() const { return state_->may_end; }

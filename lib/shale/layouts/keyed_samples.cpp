@@ -10,16 +10,13 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/format/finding_draft.hpp"
-#include "shale/layouts/pickled_value.hpp"
-#include "shale/wire/msgpack_cursor.hpp"
+#include "shale/layouts/value_layout.hpp"
 
 namespace shale::layouts {
 namespace {
 
 // Proving that a value is UTF-8 takes reading it: only short ones are.
 constexpr std::uint64_t kMostTextBytes = 4096, kMostNumberBytes = 64;
-constexpr std::string_view kCountKeys[] = {"num-samples", "num_samples", "nSamples", "length",
-                                           "__len__"};
 constexpr std::size_t kMostShapes = 64, kMostJoined = 16;  // each takes 4 MiB
 
 // The names in a list with commas.
@@ -58,29 +55,11 @@ KeyPattern pattern_of(std::string_view keys, std::string_view database) {
   return pattern;
 }
 
-// A number as text, pickled or packed.
 std::optional<std::uint64_t> stored_count(const InputFile& file, const KeyMapEntry& entry) {
-  if (entry.is_database || entry.value_bytes == 0 || entry.value_bytes > kMostNumberBytes)
-    return std::nullopt;
+  if (entry.is_database) return std::nullopt;
   WindowReader window(file, kMostNumberBytes);
   const ViewBytes view = window.views();
-  if (const auto count = count_in(as_text(view(entry.value_offset, entry.value_bytes))))
-    return count;
-  try {
-    if (looks_pickled(view, entry.value_offset, entry.value_bytes)) {
-      const std::int64_t count =
-          parse_pickled_integer(view, entry.value_offset, entry.value_bytes, file.path());
-      return count < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(count));
-    }
-    MsgpackCursor cursor(view, entry.value_offset + entry.value_bytes, file.path());
-    const MsgpackHeader header = cursor.read(entry.value_offset);
-    const bool is_count = header.type == MsgpackType::integer && header.integer >= 0 &&
-                          header.contents == cursor.end();
-    return is_count ? std::optional(static_cast<std::uint64_t>(header.integer)) : std::nullopt;
-  } catch (const Error& error) {
-    if (!is_about_bytes(error)) throw;
-    return std::nullopt;
-  }
+  return count_stored_in({view, entry.value_offset, entry.value_bytes, file.path()});
 }
 
 template <class Number>
@@ -307,7 +286,7 @@ std::string KeyNumbers::pattern() const {
 
 std::optional<KeyPattern> recognize_keys(const KeyedFile& file, std::string_view database) {
   const auto map = file.open(database);
-  for (const std::string_view name : kCountKeys) {
+  for (const std::string_view name : count_keys()) {
     const std::optional<KeyMapEntry> entry = map->find(as_bytes(name));
     const std::optional<std::uint64_t> count =
         entry ? stored_count(file.file, *entry) : std::nullopt;

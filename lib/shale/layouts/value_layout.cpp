@@ -11,6 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
+#include "shale/format/key_pattern.hpp"
 #include "shale/layouts/map_value.hpp"
 #include "shale/layouts/pickled_value.hpp"
 #include "shale/wire/msgpack_cursor.hpp"
@@ -344,6 +345,9 @@ LayoutFields parse_tensorpack(const StoredValue& value) {
   return is_packed ? PackedValue(value).components() : parse_pickled<PickledForm::list>(value);
 }
 
+constexpr std::string_view kCountKeys[] = {"num-samples", "num_samples", "nSamples", "length",
+                                           "__len__"};
+constexpr std::string_view kMetaKeys[] = {"__keys__", "__len__", "__order__", "__vlen__"};
 constexpr std::string_view kOfCoclr[] = {"__keys__", "__len__", "__order__", "__vlen__"};
 constexpr std::string_view kOfKeys[] = {"__keys__"};
 constexpr std::string_view kOfXunge[] = {"__keys__", "__len__"};
@@ -377,7 +381,7 @@ constexpr LayoutFacts kLayouts[] = {
      .described_by = {},
      .parse = parse_pickled<PickledForm::list_or_dict>,
      .is_by_number = true,
-     .count_key = "length"},
+     .may_be_described = true},
     {.dialect = Dialect::lsun, .described_by = {}, .parse = parse_image}};
 
 }  // namespace
@@ -394,16 +398,33 @@ Error not_of_layout(const LayoutFacts& layout, std::string_view fact) {
 
 std::span<const LayoutFacts> all_layouts() { return kLayouts; }
 
-bool LayoutFacts::is_count(std::string_view key, const StoredValue& value) const {
+std::span<const std::string_view> count_keys() { return kCountKeys; }
+std::span<const std::string_view> meta_keys() { return kMetaKeys; }
+
+std::optional<std::uint64_t> count_stored_in(const StoredValue& value) {
   constexpr std::uint64_t kMostBytes = 64;
-  if (count_key.empty() || key != count_key || value.length > kMostBytes) return false;
+  if (value.length == 0 || value.length > kMostBytes) return std::nullopt;
+  if (const auto count = count_in(as_text(value.view(value.begin, value.length)))) return count;
+  const auto counted = [](std::int64_t number) {
+    return number < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(number));
+  };
   try {
-    (void)parse_pickled_integer(value.view, value.begin, value.length, value.where);
-    return true;
+    if (looks_pickled(value.view, value.begin, value.length))
+      return counted(parse_pickled_integer(value.view, value.begin, value.length, value.where));
+    MsgpackCursor cursor(value.view, value.begin + value.length, value.where);
+    const MsgpackHeader header = cursor.read(value.begin);
+    const bool is_count = header.type == MsgpackType::integer && header.contents == cursor.end();
+    return is_count ? counted(header.integer) : std::nullopt;
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
-    return false;
+    return std::nullopt;
   }
+}
+
+bool describes_file(std::string_view key, const StoredValue& value) {
+  if (std::ranges::find(kMetaKeys, key) != std::end(kMetaKeys)) return true;
+  return std::ranges::find(kCountKeys, key) != std::end(kCountKeys) &&
+         count_stored_in(value).has_value();
 }
 
 const LayoutFacts& facts_of(Dialect layout) {

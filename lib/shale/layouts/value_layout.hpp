@@ -43,10 +43,18 @@ struct LayoutFacts {
   bool is_by_number = false;      ///< samples whose keys are numbers are in their order
   bool has_videos = false;        ///< lists of frames, whose classes are in their keys
   bool has_usual_fields = false;  ///< in each file: an image (or frames) and a label
-  /// The key of an entry that is not a sample if it is a pickled integer: how many there are.
-  std::string_view count_key = {};
-  [[nodiscard]] bool is_count(std::string_view key, const StoredValue& value) const;
+  bool may_be_described = false;  ///< entries that describe the file may be there (describes_file)
 };
+/// Whether an entry is not a sample, but says how many there are (a number as text, pickled or
+/// packed, under a name that is used for it), or lists their keys. Errors: what the view throws.
+[[nodiscard]] bool describes_file(std::string_view key, const StoredValue& value);
+/// The number that such an entry holds; nullopt for any other value.
+[[nodiscard]] std::optional<std::uint64_t> count_stored_in(const StoredValue& value);
+/// Names under which files have the number of their samples.
+[[nodiscard]] std::span<const std::string_view> count_keys();
+/// Keys of entries that describe a file in one of the layouts.
+[[nodiscard]] std::span<const std::string_view> meta_keys();
+
 [[nodiscard]] std::span<const LayoutFacts> all_layouts();
 /// Errors: Code::unsupported for a dialect that no LMDB file has.
 [[nodiscard]] const LayoutFacts& facts_of(Dialect layout);

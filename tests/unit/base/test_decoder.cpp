@@ -3,6 +3,8 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <lz4.h>
+#include <lz4frame.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -46,6 +48,18 @@ std::string zstandard(const std::string& text, int window_log = 0) {
   return packed;
 }
 
+// With the checksum of its content, which python-lz4 leaves out.
+std::string lz4_frame(const std::string& text) {
+  LZ4F_preferences_t preferences = LZ4F_INIT_PREFERENCES;
+  preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+  std::string packed(LZ4F_compressFrameBound(text.size(), &preferences), '\0');
+  const std::size_t bytes =
+      LZ4F_compressFrame(packed.data(), packed.size(), text.data(), text.size(), &preferences);
+  REQUIRE(LZ4F_isError(bytes) == 0);
+  packed.resize(bytes);
+  return packed;
+}
+
 std::string decoded(Packing packing, const std::string& packed, std::size_t piece = 1 << 20,
                     std::size_t room = 1 << 20, std::uint64_t window = 1 << 20) {
   Decoder decoder(packing, window);
@@ -63,6 +77,7 @@ std::string decoded(Packing packing, const std::string& packed, std::size_t piec
 }
 
 std::string packed_by(Packing packing, const std::string& text) {
+  if (packing == Packing::lz4) return lz4_frame(text);
   return packing == Packing::gzip ? gzipped(text) : zstandard(text);
 }
 
@@ -75,7 +90,7 @@ std::string some_text() {
 TEST_CASE("decoder: what was compressed comes back, in whatever pieces it is given and taken") {
   const std::string text = some_text();
   CHECK(decoded(Packing::none, text, 100, 30) == text);
-  for (const Packing packing : {Packing::gzip, Packing::zstd}) {
+  for (const Packing packing : {Packing::gzip, Packing::zstd, Packing::lz4}) {
     CAPTURE(name_of(packing));
     const std::string packed = packed_by(packing, text);
     for (const std::size_t piece : {1U, 7U, 1000U, 100'000U}) {
@@ -88,7 +103,7 @@ TEST_CASE("decoder: what was compressed comes back, in whatever pieces it is giv
 TEST_CASE(
     "decoder: members and frames that follow each other are one stream, zeros behind them "
     "padding") {
-  for (const Packing packing : {Packing::gzip, Packing::zstd}) {
+  for (const Packing packing : {Packing::gzip, Packing::zstd, Packing::lz4}) {
     CAPTURE(name_of(packing));
     const std::string packed =
         packed_by(packing, "first") + packed_by(packing, "") + packed_by(packing, "second");
@@ -105,7 +120,7 @@ TEST_CASE(
 
 TEST_CASE("decoder: a stream that is truncated anywhere is not at its end") {
   const std::string text = some_text().substr(0, 200);
-  for (const Packing packing : {Packing::gzip, Packing::zstd}) {
+  for (const Packing packing : {Packing::gzip, Packing::zstd, Packing::lz4}) {
     CAPTURE(name_of(packing));
     const std::string packed = packed_by(packing, text);
     for (std::size_t end = 1; end < packed.size(); ++end) {
@@ -115,9 +130,28 @@ TEST_CASE("decoder: a stream that is truncated anywhere is not at its end") {
   }
 }
 
+TEST_CASE("decoder: blocks of LZ4 come back whole, within what they may take, or not at all") {
+  // lz4.block.compress(b"shale " * 40) of python-lz4 4.4.5
+  const std::string_view block("\xf0\x00\x00\x00oshale \x06\x00\xd2Phale ", 20);
+  std::string expected;
+  for (int i = 0; i < 40; ++i) expected += "shale ";
+  const auto content = unpack_lz4_block(as_bytes(block), 1 << 20);
+  REQUIRE(content);
+  CHECK(as_text(*content) == expected);
+  CHECK(!unpack_lz4_block(as_bytes(block), 239));
+  for (std::size_t end = 0; end < block.size(); ++end)
+    CHECK(!unpack_lz4_block(as_bytes(block.substr(0, end)), 1 << 20));
+  std::string other(block);
+  other[0] = '\xef';
+  CHECK(!unpack_lz4_block(as_bytes(other), 1 << 20));
+  // 4 GiB that 16 bytes cannot hold.
+  other.replace(0, 4, "\xff\xff\xff\xff");
+  CHECK(!unpack_lz4_block(as_bytes(other), ~std::uint64_t{0}));
+}
+
 TEST_CASE("decoder: no flipped bit of what is checksummed gives other bytes") {
   const std::string text = some_text().substr(0, 100);
-  for (const Packing packing : {Packing::gzip, Packing::zstd}) {
+  for (const Packing packing : {Packing::gzip, Packing::zstd, Packing::lz4}) {
     CAPTURE(name_of(packing));
     const std::string packed = packed_by(packing, text);
     for (std::size_t bit = 0; bit < packed.size() * 8; ++bit) {
