@@ -6,8 +6,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
-
-#include "formats/hdf5/hdf5_types.hpp"
+#include "shale/wire/hdf5_types.hpp"
 
 // Behind the last column of a shard with class names, at a multiple of 64:
 //

@@ -6,17 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/columns/own_columns.hpp"
+#include "shale/columns/own_writer.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/format/format.hpp"
-#include "shale/trees/own_columns.hpp"
-#include "shale/trees/own_writer.hpp"
 
 namespace shale {
 
 /// Every column has a buffer of its own while a shard is written.
 inline constexpr std::size_t kMaxHdf5Fields = 4096;
-/// The attribute of the root group that says what the datasets do not: schema_text() of the fields.
-inline constexpr std::string_view kSchemaAttribute = "shale_schema";
 /// The library holds 32 axes, and the sample's number is one of them.
 inline constexpr std::size_t kMaxHdf5Axes = 31;
 

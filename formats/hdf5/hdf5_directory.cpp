@@ -8,13 +8,14 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/columns/own_directory.hpp"
 #include "shale/data/schema_text.hpp"
 #include "shale/format/finding_draft.hpp"
-#include "shale/trees/own_directory.hpp"
+#include "shale/trees/hdf5_elements.hpp"
+#include "shale/wire/hdf5_types.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
-#include "formats/hdf5/hdf5_types.hpp"
 
 namespace shale {
 namespace {

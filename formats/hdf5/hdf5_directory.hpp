@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "shale/base/finding.hpp"
+#include "shale/columns/own_rows.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
-#include "shale/trees/own_rows.hpp"
 
 namespace shale {
 

@@ -7,9 +7,9 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/columns/own_records.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/format/name_list.hpp"
-#include "shale/trees/own_records.hpp"
 
 #include "formats/hdf5/foreign/hdf5_foreign.hpp"
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"

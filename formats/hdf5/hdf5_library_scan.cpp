@@ -10,11 +10,11 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/columns/own_rows.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/library_scan.hpp"
-#include "shale/trees/own_rows.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_library.hpp"

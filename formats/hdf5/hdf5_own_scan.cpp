@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
+#include "shale/columns/own_rows.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/format/finding_draft.hpp"
-#include "shale/trees/own_rows.hpp"
 
 #include "formats/hdf5/hdf5_class_names.hpp"
 #include "formats/hdf5/hdf5_columns.hpp"

@@ -24,7 +24,8 @@ ROOMS = INSTALLED | {
     "numbers": "base data",
     "format": "base io data",
     "layouts": "base io data wire format",
-    "trees": "base io data format",
+    "columns": "base io data format",
+    "trees": "base io data wire format",
     "flow": "base",
     "image": "base data",
     "pixels": "base image",
@@ -46,7 +47,7 @@ ROOMS = INSTALLED | {
     "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading labels folders archives sources verify requests targets",
     "api": "base io data format manifest shards folders loading verify requests targets ops output.hpp verify.hpp convert.hpp dataset.hpp writer.hpp",
 }
-FORMAT_MAY_INCLUDE = "layouts trees format wire data io image base".split()
+FORMAT_MAY_INCLUDE = "layouts columns trees format wire data io image base".split()
 # A folder within a format's is a room too; which of the others it may include. The row, <name>_format.cpp, may include all.
 ROOMS_OF_FORMATS = {
     "hdf5/foreign": "hdf5",

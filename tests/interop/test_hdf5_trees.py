@@ -7,6 +7,7 @@ import subprocess
 import h5py
 import numpy as np
 import pytest
+import shale as shale_package
 from conftest import run_shale
 
 ROWS = 60
@@ -329,12 +330,57 @@ def test_what_matlab_wrote_is_turned_by_the_command_that_info_prints(tmp_path):
 def test_a_group_per_sample_is_counted(tmp_path):
     with h5py.File(tmp_path / "in.h5", "w") as file:
         for i in range(9):
-            file[f"data/s{i}/x"], file[f"data/s{i}/label"] = np.zeros((i + 2, 3)), i
+            file.create_dataset(f"data/s{i}/x", data=np.zeros((i + 2, 3)), chunks=True)
+            file[f"data/s{i}/label"] = i
 
     facts = described("in.h5", cwd=tmp_path)
 
     assert facts["samples"] == 9 and facts["obstacle"].startswith("has a group per sample")
     assert [one["samples"] for one in run_commands(tmp_path / "in.h5").values()] == [9]
+
+
+def group_per_sample(path, **options):
+    """As most write it, and what a sample of it is."""
+    samples = {}
+    with h5py.File(path, "w", **options) as file:
+        for i in (0, 1, 2, 10, 11):
+            image = np.arange((4 + i) * 6, dtype="<f4").reshape(4 + i, 6)
+            group = file.create_group(f"runs/subject{i}")
+            group["scan/image"], group["label"], group["name"] = image, i % 3, f"name {i} é"
+            group["mean"], group["empty"] = np.float32(i / 3), np.zeros((0, 2), "u2")
+            group.attrs["age"], group.attrs["size"] = 40.0 + i, np.array([i, 2], "i8")
+            if i != 2:
+                group["mask"] = image > 5
+            samples[f"subject{i}"] = {name: group[name][()] for name in ("label", "mean", "empty")}
+            samples[f"subject{i}"] |= {"scan_image": image, "name": f"name {i} é", "age": 40.0 + i, "size": np.array([i, 2])}
+            samples[f"subject{i}"]["mask"] = None if i == 2 else image > 5
+    return samples
+
+
+def test_a_group_per_sample_is_read_in_place(shale, tmp_path, monkeypatch):
+    """With names as keys, ragged arrays, text, attributes and a value that one lacks; nothing is unpacked."""
+    samples = group_per_sample(tmp_path / "in.h5")
+    monkeypatch.setenv("TMPDIR", "/nowhere")  # there is no room for a copy
+
+    shale("index", tmp_path / "in.h5", "--crc")
+    for indexed in (True, False):
+        with shale_package.Dataset(tmp_path / "in.h5") as dataset:
+            assert [sample["key"] for sample in dataset] == list(samples), indexed
+            for sample, expected in zip(dataset, samples.values()):
+                for name, value in expected.items():
+                    assert np.array_equal(sample[name], value), name
+        if indexed:
+            assert run_shale("verify", tmp_path / "in.h5").returncode == 0
+            (tmp_path / "in.h5.index.npy").unlink(), (tmp_path / "in.h5.dataset.json").unlink()
+
+
+def test_groups_of_a_newer_form_become_the_same_samples(shale, tmp_path):
+    sets = []
+    for options in ({}, {"libver": ("v108", "v110")}, {"track_order": True}):
+        group_per_sample(tmp_path / "in.h5", **options)
+        shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", "--overwrite")
+        sets.append(json.loads((tmp_path / "out/dataset.json").read_text())["digest"]["keys"])
+    assert sets[0] == sets[1] == sets[2]
 
 
 def test_episodes_are_offered_as_they_are_and_by_steps(tmp_path):

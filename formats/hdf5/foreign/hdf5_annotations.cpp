@@ -27,40 +27,9 @@ constexpr std::size_t kMostPathBytes = 4096;
 // What of an attribute is shown.
 constexpr std::size_t kMostShownElements = 8, kMostShownBytes = 4096, kMostShownText = 80;
 
-// What the libraries of HDF5, h5py, PyTables, pandas, netCDF, MATLAB and Keras keep their books
-// with: it says nothing of the samples.
-bool is_bookkeeping(std::string_view name) {
-  constexpr std::string_view kNames[] = {"CLASS",
-                                         "NAME",
-                                         "DIMENSION_LIST",
-                                         "DIMENSION_LABELS",
-                                         "REFERENCE_LIST",
-                                         "VERSION",
-                                         "TITLE",
-                                         "FLAVOR",
-                                         "NROWS",
-                                         "EXTDIM",
-                                         "PYTABLES_FORMAT_VERSION",
-                                         "_FillValue",
-                                         "_NCProperties",
-                                         "_NCCoordinates",
-                                         "_Netcdf4Dimid",
-                                         "_Netcdf4Coordinates",
-                                         "_nc3_strict",
-                                         "H5PATH",
-                                         "pandas_type",
-                                         "pandas_version",
-                                         "encoding",
-                                         "errors",
-                                         "keras_version",
-                                         "backend"};
-  return std::ranges::find(kNames, name) != std::end(kNames) || name == kSchemaAttribute ||
-         name.starts_with("MATLAB_") || name.starts_with("FIELD_");
-}
-
 herr_t keep_attribute(hid_t, const char* name, const H5A_info_t*, void* into) noexcept {
   auto& names = *static_cast<std::vector<std::string>*>(into);
-  if (!is_bookkeeping(name)) names.emplace_back(name);
+  if (!is_hdf5_bookkeeping(name)) names.emplace_back(name);
   return names.size() >= kMostAttributes ? 1 : 0;
 }
 

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/trees/hdf5_contents.hpp"
 #include "shale/trees/hdf5_foreign_scan.hpp"
+#include "shale/trees/hdf5_in_place.hpp"
 #include "shale/trees/hdf5_samples.hpp"
 #include "shale/trees/hdf5_steps.hpp"
 
@@ -25,14 +27,29 @@ Survey survey_hdf5_file(const InputFile& file, const Parsing& parsing,
         .at(file.path())
         .hint("leave out --parse");
   }
-  if (const auto place = hdf5_samples_in(description, dialect))
-    throw is_read_by_convert(*place, file.path());
+  if (const auto place = hdf5_samples_in(description, dialect)) {
+    if (dialect == Dialect::episodes) throw is_read_by_convert(*place, file.path());
+    try {
+      return survey_hdf5_samples(file, *place, dialect.has_value(), progress);
+    } catch (const Error& error) {
+      if (!is_about_bytes(error) && error.code() != Code::unsupported) throw;
+      throw is_read_by_convert(*place, file.path());  // the library may know more
+    }
+  }
   return survey_hdf5_columns(std::move(description), file, progress);
 }
 
 void scan_foreign_hdf5(const ShardInput& input, const RowSink& rows, const FindingSink& findings) {
   if (input.files.size() != 1)
     throw Error(Code::bug, "an HDF5 file of another tool is {} files", input.files.size());
+  if (input.layout.dialect == Dialect::samples) {
+    const auto find = [&] {
+      const auto place =
+          hdf5_samples_in(probe_hdf5_file(input.files[0], input.progress), Dialect::samples);
+      return *place;
+    };
+    return scan_hdf5_samples(input, find, rows, findings);
+  }
   const auto describe = [&] { return probe_hdf5_file(input.files[0], input.progress); };
   scan_described_hdf5(input, describe, rows, findings);
 }

@@ -18,6 +18,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/columns/own_records.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/nameless_file.hpp"
@@ -29,7 +30,7 @@
 #include "shale/trees/hdf5_samples.hpp"
 #include "shale/trees/hdf5_steps.hpp"
 #include "shale/trees/hdf5_tables.hpp"
-#include "shale/trees/own_records.hpp"
+#include "shale/wire/hdf5_types.hpp"
 
 #include "formats/hdf5/foreign/hdf5_probe.hpp"
 #include "formats/hdf5/foreign/hdf5_read_out.hpp"
@@ -38,7 +39,6 @@
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_metadata.hpp"
-#include "formats/hdf5/hdf5_types.hpp"
 
 //  The plain file:
 //  +0    superblock, root group, an object header per dataset (hdf5_metadata.cpp)

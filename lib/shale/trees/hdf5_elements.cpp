@@ -105,4 +105,33 @@ std::string hdf5_type_text(const Hdf5Dataset& of) {
   return of.type_name;
 }
 
+bool is_hdf5_bookkeeping(std::string_view name) {
+  constexpr std::string_view kNames[] = {"CLASS",
+                                         "NAME",
+                                         "DIMENSION_LIST",
+                                         "DIMENSION_LABELS",
+                                         "REFERENCE_LIST",
+                                         "VERSION",
+                                         "TITLE",
+                                         "FLAVOR",
+                                         "NROWS",
+                                         "EXTDIM",
+                                         "PYTABLES_FORMAT_VERSION",
+                                         "_FillValue",
+                                         "_NCProperties",
+                                         "_NCCoordinates",
+                                         "_Netcdf4Dimid",
+                                         "_Netcdf4Coordinates",
+                                         "_nc3_strict",
+                                         "H5PATH",
+                                         "pandas_type",
+                                         "pandas_version",
+                                         "encoding",
+                                         "errors",
+                                         "keras_version",
+                                         "backend"};
+  return std::ranges::find(kNames, name) != std::end(kNames) || name == kSchemaAttribute ||
+         name.starts_with("MATLAB_") || name.starts_with("FIELD_");
+}
+
 }  // namespace shale

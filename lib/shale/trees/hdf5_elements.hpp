@@ -17,6 +17,12 @@ namespace shale {
 /// The attribute of a label's dataset that has the class names: FORMAT.md, "class names".
 inline constexpr std::string_view kClassNamesAttribute = "classes";
 
+/// The attribute of the root group that says what the datasets do not: schema_text() of the fields.
+inline constexpr std::string_view kSchemaAttribute = "shale_schema";
+/// Whether an attribute is one of those that the libraries of HDF5, h5py, PyTables, pandas, netCDF,
+/// MATLAB and Keras keep their books with: it says nothing of the samples.
+[[nodiscard]] bool is_hdf5_bookkeeping(std::string_view name);
+
 /// The type in words: "float32", "text", "a reference".
 [[nodiscard]] std::string hdf5_type_text(const Hdf5Dataset& of);
 

@@ -36,6 +36,7 @@ struct Hdf5SampleValue {
   bool is_utf8 = true;      ///< of strings: all are
   std::uint64_t bytes = 0;  ///< how many the value has; not known of strings until it is read
   std::vector<std::byte> data = {};
+  std::uint64_t offset = 0;  ///< in the file, where it is read in place; no part of a message
 };
 
 struct Hdf5WalkedSample {

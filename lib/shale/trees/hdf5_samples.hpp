@@ -19,9 +19,6 @@
 
 namespace shale {
 
-/// The field that says which group a step is of, and the one that says which step it is.
-inline constexpr std::string_view kEpisodeField = "episode", kStepOfEpisodeField = "step";
-
 /// Where the groups are that the file is to be read by: those that --parse asks for, or, where it
 /// says nothing, those that nobody can mistake. Errors: Code::unsupported where there are none.
 [[nodiscard]] std::optional<Hdf5SamplePlace> hdf5_samples_in(const Hdf5Description& description,

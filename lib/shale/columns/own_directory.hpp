@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "shale/base/finding.hpp"
+#include "shale/columns/own_columns.hpp"
+#include "shale/columns/own_rows.hpp"
 #include "shale/io/input_file.hpp"
-#include "shale/trees/own_columns.hpp"
-#include "shale/trees/own_rows.hpp"
 
 namespace shale {
 

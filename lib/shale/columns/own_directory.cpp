@@ -1,4 +1,4 @@
-#include "shale/trees/own_directory.hpp"
+#include "shale/columns/own_directory.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "shale/trees/own_writer.hpp"
+#include "shale/columns/own_writer.hpp"
 
 #include <optional>
 #include <utility>

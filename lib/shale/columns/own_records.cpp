@@ -1,11 +1,11 @@
-#include "shale/trees/own_records.hpp"
+#include "shale/columns/own_records.hpp"
 
 #include <array>
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/columns/own_columns.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/trees/own_columns.hpp"
 
 namespace shale {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "shale/columns/own_columns.hpp"
 #include "shale/format/format.hpp"
-#include "shale/trees/own_columns.hpp"
 
 namespace shale {
 

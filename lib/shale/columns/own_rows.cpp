@@ -1,4 +1,4 @@
-#include "shale/trees/own_rows.hpp"
+#include "shale/columns/own_rows.hpp"
 
 #include <algorithm>
 #include <map>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "shale/base/view_bytes.hpp"
+#include "shale/columns/own_columns.hpp"
 #include "shale/format/format.hpp"
-#include "shale/trees/own_columns.hpp"
 
 namespace shale {
 

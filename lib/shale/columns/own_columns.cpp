@@ -1,4 +1,4 @@
-#include "shale/trees/own_columns.hpp"
+#include "shale/columns/own_columns.hpp"
 
 #include <algorithm>
 #include <unordered_map>

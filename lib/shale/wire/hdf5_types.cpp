@@ -1,4 +1,4 @@
-#include "formats/hdf5/hdf5_types.hpp"
+#include "shale/wire/hdf5_types.hpp"
 
 #include <fmt/format.h>
 
