@@ -12,6 +12,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/common_field.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/data/field_type.hpp"
 
@@ -24,57 +25,6 @@ std::string full_path(const std::string& folder, const std::string& name) {
   return std::filesystem::absolute(join_path(folder, name)).string();
 }
 
-// Bytes are text where all that a file has are: another may have some that are not.
-void make_bytes_if_either_is(Field& one, Field& other) {
-  const auto is_run = [](const Field& field) {
-    return field.kind == Kind::bytes || field.kind == Kind::text;
-  };
-  if (is_run(one) && is_run(other) && one.kind != other.kind) one.kind = other.kind = Kind::bytes;
-  if (one.kind == Kind::list && other.kind == Kind::list && one.elements != other.elements)
-    one.elements = other.elements = Kind::bytes;
-  if (one.is_json != other.is_json) one.is_json = other.is_json = false;
-}
-
-bool is_one_value(const Field& field) {
-  return field.kind != Kind::list && field.kind != Kind::tensor;
-}
-
-// A TFRecord file has lists alone, which are a field of one value where each has one.
-void make_list_if_either_is(Field& one, Field& other) {
-  if (is_one_value(one) == is_one_value(other)) return;
-  Field& narrow = is_one_value(one) ? one : other;
-  const Field& wide = is_one_value(one) ? other : one;
-  const bool is_list_of_it =
-      wide.kind == Kind::list
-          ? is_located(narrow.kind)
-          : wide.shape.size() == 1 &&
-                ((narrow.kind == Kind::integer && wide.dtype.descr() == "<i8") ||
-                 (narrow.kind == Kind::real && wide.dtype.descr() == "<f4"));
-  if (!is_list_of_it) return;
-  const bool is_optional = narrow.is_optional;
-  narrow = wide;
-  narrow.is_optional = is_optional;
-  if (wide.kind == Kind::tensor) narrow.shape = {kFreeSide};
-}
-
-// What both fields are, if a value of either is one of it: a side that differs is free.
-std::optional<Field> common_field(Field one, Field other, bool are_lists) {
-  make_bytes_if_either_is(one, other);
-  if (are_lists) make_list_if_either_is(one, other);
-  Field both = one;
-  both.is_optional = one.is_optional || other.is_optional;
-  if (one.kind == Kind::tensor && one.shape.size() == other.shape.size()) {
-    for (std::size_t axis = 0; axis < both.shape.size(); ++axis) {
-      if (one.shape[axis] != other.shape[axis]) both.shape[axis] = kFreeSide;
-    }
-  }
-  Field same = other;
-  same.is_optional = both.is_optional;
-  same.shape = both.shape;
-  const bool is_of_one_rank = one.shape.size() == other.shape.size();
-  return is_of_one_rank && same == both ? std::optional(std::move(both)) : std::nullopt;
-}
-
 // The fields of both, in the order in which they come first.
 Schema common_schema(const Schema& ours, const Schema& theirs, const SetMember& member,
                      const std::string& first_name, bool are_lists) {
@@ -85,13 +35,15 @@ Schema common_schema(const Schema& ours, const Schema& theirs, const SetMember& 
       field.is_optional = true;
       continue;
     }
-    std::optional<Field> both = common_field(field, theirs.fields[*there], are_lists);
-    if (!both) {
+    const Field& other = theirs.fields[*there];
+    Field both = field;
+    both.is_optional = field.is_optional || other.is_optional;
+    if (!(are_lists ? widen_to_lists(both, other) : widen(both, other))) {
       throw Error(Code::unsupported, "has {}, but the files before it, such as '{}', have {}",
-                  field_text(theirs.fields[*there]), printable(first_name), field_text(field))
+                  field_text(other), printable(first_name), field_text(field))
           .at(member.path);
     }
-    field = *std::move(both);
+    field = std::move(both);
   }
   for (const Field& field : theirs.fields) {
     if (ours.find(field.name)) continue;

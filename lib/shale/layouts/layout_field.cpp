@@ -7,33 +7,16 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/common_field.hpp"
 #include "shale/data/fixed_value.hpp"
 
 namespace shale::layouts {
 namespace {
 
-bool is_string(const Field& field) { return field.kind == Kind::text || field.kind == Kind::bytes; }
-
 // What a field is, in words: "a tensor float32 (2,)".
 std::string type_text(const Field& field) {
   return field.kind == Kind::tensor ? "a tensor " + array_text(field.dtype, field.shape)
                                     : std::string(name_of(field.kind));
-}
-
-// Makes `known` one that both are values of; false if there is none.
-bool widen(Field& known, const Field& found) {
-  if (is_string(known) && is_string(found)) {
-    if (found.kind == Kind::bytes) known.kind = Kind::bytes;
-    return true;
-  }
-  if (known.kind != found.kind || known.dtype != found.dtype ||
-      known.shape.size() != found.shape.size())
-    return false;
-  if (found.elements == Kind::bytes) known.elements = Kind::bytes;
-  for (std::size_t axis = 0; axis < known.shape.size(); ++axis) {
-    if (known.shape[axis] != found.shape[axis]) known.shape[axis] = kFreeSide;
-  }
-  return true;
 }
 
 }  // namespace
