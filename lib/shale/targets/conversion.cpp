@@ -295,8 +295,10 @@ ConvertReport Conversion::finish(Manifest manifest) {
   prove_input(source, state_.read, request_.inputs.front());
   note_orientation(source);
   if (state_.unfit.count > 0)
-    events_.say(fmt::format("{}, in sample '{}'; the nearest were taken", unfit_text(state_.unfit),
-                            printable(state_.unfit.key)));
+    events_.say(fmt::format(
+        "{}, in sample '{}'; {}", unfit_text(state_.unfit), printable(state_.unfit.key),
+        state_.unfit.first.ends_with("which bool cannot hold") ? "each number but 0 became true"
+                                                               : "the nearest were taken"));
   manifest.layout = writer_.layout();
   if (shards_before_ > 0 && has_lists_ && !source.keys_are_unique)
     refuse_keys_of_before(manifest, work_, shards_before_, events_);

@@ -108,6 +108,10 @@ void finish_packed(const ConvertRequest& request, const Events& events, Temporar
 // What only an index could keep.
 void say_what_is_lost(const ConvertRequest& request, const Format& format, const SourceInfo& source,
                       const Events& events) {
+  const Layout* const layout = layout_of(request);
+  if (layout != nullptr && !layout->option.empty() && format.classes != nullptr &&
+      !source.classes.empty())
+    events.say(fmt::format("layout {} has no place for class names", layout->name));
   if (request.with_index || !request.layout.empty()) return;
   const auto lost = why_classes_are_lost(format, source);
   if (lost && !is_array_name(request.output) && !is_archive_name(request.output) &&
