@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -434,6 +435,43 @@ std::string note_on_words(const std::vector<std::string>& words) {
       "{} comes before {}, in the order of the words; in that of their numbers, name the folder of "
       "the files, or their pattern in quotes",
       printable(*before), printable(word));
+}
+
+std::string note_on_missing_files(const std::vector<SetMember>& files) {
+  constexpr std::string_view kOf = "-of-", kDigits = "0123456789";
+  constexpr std::size_t kMostDigits = 6, kShown = 3;
+  // "x-00002-of-00010.tfrecord": by "x-" and "-of-00010.tfrecord", the numbers as they are written.
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> sets;
+  for (const SetMember& file : files) {
+    const std::size_t of = file.name.rfind(kOf);
+    if (of == file.name.npos) continue;
+    const std::size_t begin = file.name.find_last_not_of(kDigits, of - 1) + 1;
+    if (begin == of || of - begin > kMostDigits) continue;
+    sets[{file.name.substr(0, begin), file.name.substr(of)}].insert(
+        file.name.substr(begin, of - begin));
+  }
+  std::string shown;
+  std::uint64_t missing = 0;
+  for (const auto& [around, numbers] : sets) {
+    const auto& [before, behind] = around;
+    std::uint64_t count = 0;
+    const char* const text = behind.data() + kOf.size();
+    const auto [end, error] = std::from_chars(text, behind.data() + behind.size(), count);
+    if (error != std::errc() || end - text > static_cast<std::ptrdiff_t>(kMostDigits)) continue;
+    const std::size_t width = numbers.begin()->size();
+    const auto name_of = [&](std::uint64_t number) { return fmt::format("{:0{}}", number, width); };
+    // Some writers count from 1.
+    const std::uint64_t first = numbers.contains(name_of(count)) ? 1 : 0;
+    for (std::uint64_t number = first; number < count + first; ++number) {
+      if (numbers.contains(name_of(number)) || ++missing > kShown) continue;
+      shown += fmt::format("{}{}", shown.empty() ? "" : ", ",
+                           printable(before + name_of(number) + behind));
+    }
+  }
+  if (missing == 0) return {};
+  return fmt::format("by the names of the others {} missing: {}{}",
+                     missing == 1 ? "a file is" : fmt::format("{} files are", missing), shown,
+                     missing > kShown ? " ..." : "");
 }
 
 std::vector<std::string> words_with_sets(const std::vector<std::string>& words) {

@@ -54,6 +54,10 @@ struct SetOfSplit {
 /// a pattern stands for, where that is not the order of the numbers in them; else empty.
 [[nodiscard]] std::string note_on_words(const std::vector<std::string>& words);
 
+/// What the user is told of files whose names count those of a set ("x-00002-of-00010"), where some
+/// are missing; else empty.
+[[nodiscard]] std::string note_on_missing_files(const std::vector<SetMember>& files);
+
 /// The words as they are; for a single one that is a folder or pattern of a set, the paths of its
 /// files.
 [[nodiscard]] std::vector<std::string> words_with_sets(const std::vector<std::string>& words);

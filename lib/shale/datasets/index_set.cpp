@@ -481,6 +481,8 @@ class SetIndexing {
     OpenedDataset set = std::move(set_).finish();
     done_.index = join_path(folder_, kManifestName);
     done_.notes = std::move(set.notes);
+    if (std::string note = note_on_missing_files(request_.files); !note.empty())
+      done_.notes.insert(done_.notes.begin(), std::move(note));
     done_.manifest = std::move(set.manifest);
     done_.manifest.generator = request_.generator;
     done_.manifest.source.kind = kFileSetKind;

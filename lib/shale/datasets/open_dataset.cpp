@@ -341,13 +341,21 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
   return std::move(set).finish();
 }
 
+OpenedDataset open_whole_set(const DatasetRequest& request, const std::string& place,
+                             const std::vector<SetMember>& files, const Events& events) {
+  OpenedDataset set = open_set(request, place, files, events);
+  if (std::string note = note_on_missing_files(files); !note.empty())
+    set.notes.insert(set.notes.begin(), std::move(note));
+  return set;
+}
+
 // What is not a dataset of shale.
 OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
   if (!request.files.empty())
-    return open_set(request, fmt::format("of {} files", request.files.size()), request.files,
-                    events);
+    return open_whole_set(request, fmt::format("of {} files", request.files.size()), request.files,
+                          events);
   if (const auto files = files_of_set(request.path))
-    return open_set(request, request.path, *files, events);
+    return open_whole_set(request, request.path, *files, events);
   const std::optional<std::string> file = file_of_path(request.path);
   if (!file) throw unrecognized(request.path);
   OpenedDataset dataset = open_file(request, *file, nullptr, events);

@@ -121,7 +121,14 @@ std::optional<SplitFolders> splits_in_files(const InputRequest& request) {
 }
 
 std::optional<SplitFolders> splits_in_folder(const InputRequest& request, const Events& events) {
-  if (std::optional<SplitFolders> splits = splits_in_files(request)) return splits;
+  if (std::optional<SplitFolders> splits = splits_in_files(request)) {
+    for (const SetOfSplit& split : splits->files) {
+      // One file is opened as a file, not as a set, which would say it.
+      std::string note = split.files.size() == 1 ? note_on_missing_files(split.files) : "";
+      if (!note.empty()) events.say(note);
+    }
+    return splits;
+  }
   const std::shared_ptr<FileTree> tree = tree_of_splits(request, events);
   if (!tree) return std::nullopt;
   const std::string& root = request.inputs.front();
