@@ -9,6 +9,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/field_type.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/data/json_text.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/io/input_file.hpp"
@@ -18,7 +20,9 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kMostFileBytes = 4 << 20;
-constexpr std::string_view kFeaturesName = "features.json", kLabelsSuffix = ".labels.txt";
+constexpr std::string_view kFeaturesName = "features.json", kInfoName = "dataset_info.json",
+                           kLabelsSuffix = ".labels.txt", kFlatValues = "/ragged_flat_values",
+                           kRowLengths = "/ragged_row_lengths_";
 
 // nullopt: there is no such file, or it is larger than any that TFDS writes.
 std::optional<std::string> text_of_file(const std::string& path) {
@@ -31,8 +35,17 @@ std::optional<std::string> text_of_file(const std::string& path) {
   return text;
 }
 
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end && !text.empty() ? std::optional(number)
+                                                              : std::nullopt;
+}
+
 class FeatureTree {
  public:
+  // `sides`: of the Sequences around the node.
   void walk(const JsonValue& node, const std::string& name, std::vector<std::uint64_t> sides) {
     if (const JsonValue* const dict = node.find("featuresDict")) {
       const JsonValue* const features = dict->find("features");
@@ -60,21 +73,45 @@ class FeatureTree {
  private:
   // A number, or a string of it; -1 and 0 are any.
   static std::uint64_t side_in(const JsonValue& value) {
-    std::uint64_t side = 0;
-    const char* const end = value.text.data() + value.text.size();
-    const auto [stop, error] = std::from_chars(value.text.data(), end, side);
-    return error == std::errc() && stop == end && side > 0 ? side : kFreeSide;
+    const std::uint64_t side = number_in(value.text).value_or(0);
+    return side > 0 ? side : kFreeSide;
   }
 
   void add_leaf(const JsonValue& node, const std::string& name, std::vector<std::uint64_t> sides) {
-    for (const std::string_view kind : {"tensor", "boundingBox", "audio"}) {
+    if (sides.size() > 1) return add_ragged_leaf(node, name, sides.size());
+    DescribedFeature& feature = features_[name];
+    feature.shape = std::move(sides);
+    for (const std::string_view kind : {"tensor", "boundingBox", "audio", "video"}) {
       const JsonValue* const leaf = node.find(kind);
       const JsonValue* const shape = leaf == nullptr ? nullptr : leaf->find("shape");
       const JsonValue* const inner = shape == nullptr ? nullptr : shape->find("dimensions");
+      const JsonValue* const encoding = leaf == nullptr ? nullptr : leaf->find("encoding");
+      if (encoding != nullptr && (encoding->text == "bytes" || encoding->text == "zlib")) {
+        if (encoding->text == "bytes" && feature.shape.empty()) feature.dtype = dtype_in(*leaf);
+        if (!feature.dtype) continue;  // a string per Tensor, which stays as it is
+      }
       if (inner == nullptr) continue;
-      for (const JsonValue& side : inner->elements) sides.push_back(side_in(side));
+      for (const JsonValue& side : inner->elements) feature.shape.push_back(side_in(side));
     }
-    features_[name].shape = std::move(sides);
+  }
+
+  // The values of all rows, and how many each row has.
+  void add_ragged_leaf(const JsonValue& node, const std::string& name, std::size_t levels) {
+    add_leaf(node, name + std::string(kFlatValues), {kFreeSide});
+    for (std::size_t level = 0; level + 1 < levels; ++level)
+      features_[name + std::string(kRowLengths) + std::to_string(level)].shape = {kFreeSide};
+  }
+
+  static std::optional<DType> dtype_in(const JsonValue& leaf) {
+    const JsonValue* const name = leaf.find("dtype");
+    if (name == nullptr) return std::nullopt;
+    try {
+      const Field type = parse_field_type(name->text);
+      const bool is_number = !is_located(type.kind) || type.kind == Kind::tensor;
+      return is_number && type.shape.empty() ? std::optional(dtype_of_column(type)) : std::nullopt;
+    } catch (const Error&) {
+      return std::nullopt;
+    }
   }
 
   DescribedFeatures features_;
@@ -126,6 +163,36 @@ DescribedFeatures described_features(const std::string& file) {
     if (labels && is_utf8(*labels)) feature.classes = lines_in(*labels);
   }
   return features;
+}
+
+std::optional<std::uint64_t> records_in_dataset_info(std::string_view text,
+                                                     std::string_view file_name) {
+  // NAME-SPLIT.SUFFIX-00000-of-00002
+  constexpr std::string_view kOf = "-of-";
+  constexpr std::size_t kDigits = 5, kTail = 1 + kDigits + kOf.size() + kDigits;
+  if (file_name.size() <= kTail) return std::nullopt;
+  const std::string_view tail = file_name.substr(file_name.size() - kTail);
+  const std::string_view name = file_name.substr(0, file_name.size() - kTail);
+  const std::optional<std::uint64_t> number = number_in(tail.substr(1, kDigits)),
+                                     count = number_in(tail.substr(kTail - kDigits));
+  if (tail[0] != '-' || tail.substr(1 + kDigits, kOf.size()) != kOf || !number || !count)
+    return std::nullopt;
+  const std::optional<JsonValue> root = parse_json(text);
+  const JsonValue* const splits = root ? root->find("splits") : nullptr;
+  if (splits == nullptr) return std::nullopt;
+  for (const JsonValue& split : splits->elements) {
+    const JsonValue *const of = split.find("name"), *const lengths = split.find("shardLengths");
+    if (of == nullptr || lengths == nullptr || lengths->elements.size() != *count) continue;
+    const std::string_view whole = name.substr(0, name.rfind('.'));
+    if (*number < *count && whole.ends_with("-" + of->text))
+      return number_in(lengths->elements[*number].text);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> described_records(const std::string& file) {
+  const auto text = text_of_file(join_path(folder_of_file(file), kInfoName));
+  return text ? records_in_dataset_info(*text, file.substr(file.rfind('/') + 1)) : std::nullopt;
 }
 
 std::vector<std::uint64_t> shape_of_numbers(const std::vector<std::uint64_t>& shape,

@@ -194,6 +194,10 @@ class ForeignRecordScanner : private FrameScanner {
         cell.real = read_float(feature->first_offset);
         return;
       case Kind::tensor:
+        // A list of no numbers, where each other has as many as the next, has no value.
+        if (field.is_optional && feature->type != Type::bytes && feature->count == 0 &&
+            !(field.is_ragged() && feature->type == Type::floats))
+          return;
         return fill_tensor(i, *feature);
     }
   }

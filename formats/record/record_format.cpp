@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kSuffixes[] = {".tfrecord"}, kAliases[] = {"tfrecord"};
 constexpr Kind kKinds[] = {Kind::bytes, Kind::text,   Kind::integer,
                            Kind::real,  Kind::tensor, Kind::list};
+constexpr Dialect kDialects[] = {Dialect::episodes};
 constexpr std::size_t kMaxAxes = 64;  // NumPy's limit, and what the scan compares
 
 // Features may be missing from some records: so they are not named beforehand. Of records of
@@ -100,6 +101,7 @@ const Format record_format = {
             .largest_record = kMaxExampleBytes + kFrameBytes},
     .aliases = kAliases,
     .a_file = "a TFRecord file",
+    .dialects = kDialects,
     .bid = bid_for_record,
     .layout = record_layout,
     .encode = encode_record,

@@ -2,11 +2,12 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "shale/base/decoder.hpp"
 #include "shale/format/format.hpp"
+
+#include "formats/record/record_described.hpp"
 
 namespace shale {
 
@@ -39,15 +40,14 @@ void scan_foreign_record(const ShardInput& input, const RowSink& rows, const Fin
 
 /// The same for a file that unpack_record_file writes of this one: what features it writes again,
 /// and how large it is at most. `arrays`: fields whose integers are arrays even where each record
-/// has one.
+/// has one; `described`: what files beside say of its features.
 struct UnpackedSurvey {
   Survey survey;
   std::vector<std::string> features;
-  /// Of features whose shapes are described elsewhere: they are written beside them.
-  std::vector<std::pair<std::string, std::vector<std::uint64_t>>> shapes = {};
   std::uint64_t most_bytes = 0;
 };
 [[nodiscard]] UnpackedSurvey survey_unpacked_record_file(const InputFile& file,
+                                                         DescribedFeatures described,
                                                          const std::vector<std::string>& arrays,
                                                          const WalkProgress& progress);
 

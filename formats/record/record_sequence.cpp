@@ -164,14 +164,12 @@ class Flattening {
   Flattening(const UnpackRequest& request, const InputFile& file, const NamelessFile& into)
       : request_(request),
         file_(file),
-        window_(file, kPayloadWindow),
-        view_(window_.views()),
         out_(into.duplicate(), into.path(),
              {.io = IoMode::buffered, .buffer_bytes = kSequenceBufferBytes, .buffers = 1}) {}
 
   bool run() {
     if (!learn()) return false;
-    for_each_record([&](Bytes record) {
+    for_each_record(request_, file_, [&](Bytes record) {
       write(record);
       return true;
     });
@@ -183,7 +181,7 @@ class Flattening {
   // What the lists hold. False: a record is of another kind.
   bool learn() {
     bool are_all = true;
-    for_each_record([&](Bytes record) {
+    for_each_record(request_, file_, [&](Bytes record) {
       try {
         SequenceParser parser(record, request_.file.path());
         (void)parser.context_names();
@@ -206,36 +204,6 @@ class Flattening {
       return are_all;
     });
     return are_all;
-  }
-
-  void for_each_record(const auto& use) {
-    const WalkProgress ask = [&](std::uint64_t, std::uint64_t) {
-      if (request_.progress) request_.progress(0, 0);
-    };
-    WalkPace pace(ask, file_.size());
-    FrameWalk frames(file_, view_, pace);
-    std::vector<std::byte> record;
-    while (const std::optional<RecordFrame> frame = frames.next()) {
-      if (const std::optional<Finding> wrong = check_payload(view_, *frame, {}, pace))
-        refuse(*wrong);
-      if (frame->payload_bytes > request_.memory_bytes / 4) {
-        throw Error(Code::limit,
-                    "a SequenceExample of {} does not fit into a quarter of the {} of "
-                    "memory",
-                    format_size(frame->payload_bytes), format_size(request_.memory_bytes))
-            .at(request_.file.path(), frame->begin)
-            .hint("pass a larger --memory");
-      }
-      record.resize(frame->payload_bytes);
-      file_.read_exact(frame->payload_begin(), record);
-      if (!use(Bytes(record))) return;
-    }
-    if (frames.damage()) refuse(*frames.damage());
-  }
-
-  void refuse(Finding finding) const {
-    finding.file = request_.file.path();
-    throw is_damaged(request_.file.path(), finding);
   }
 
   void write(Bytes record) {
@@ -264,13 +232,7 @@ class Flattening {
     Blob blob;
     parser.for_each_context([&](Bytes field) { blob.append_view(field); });
     if (!features.empty()) (void)append_example(features, blob);
-    out_.append(frame_header(blob.size()));
-    std::uint32_t crc = 0;
-    blob.for_each_piece([&](Bytes piece) {
-      crc = crc32c(piece, crc);
-      out_.append(piece);
-    });
-    out_.append(bytes_of(mask_crc(crc)));
+    append_frame(out_, blob);
   }
 
   static void add_list(std::vector<Feature>& features, std::vector<std::string>& names,
@@ -293,13 +255,50 @@ class Flattening {
 
   const UnpackRequest& request_;
   const InputFile& file_;
-  WindowReader window_;
-  ViewBytes view_;
   OutputFile out_;
   std::map<std::string, ListFacts> facts_;
 };
 
 }  // namespace
+
+void for_each_record(const UnpackRequest& request, const InputFile& file,
+                     const std::function<bool(Bytes)>& use) {
+  const auto refuse = [&](Finding finding) {
+    finding.file = request.file.path();
+    throw is_damaged(request.file.path(), finding);
+  };
+  const WalkProgress ask = [&](std::uint64_t, std::uint64_t) {
+    if (request.progress) request.progress(0, 0);
+  };
+  WindowReader window(file, kPayloadWindow);
+  const ViewBytes view = window.views();
+  WalkPace pace(ask, file.size());
+  FrameWalk frames(file, view, pace);
+  std::vector<std::byte> record;
+  while (const std::optional<RecordFrame> frame = frames.next()) {
+    if (const std::optional<Finding> wrong = check_payload(view, *frame, {}, pace)) refuse(*wrong);
+    if (frame->payload_bytes > request.memory_bytes / 4) {
+      throw Error(Code::limit, "a record of {} does not fit into a quarter of the {} of memory",
+                  format_size(frame->payload_bytes), format_size(request.memory_bytes))
+          .at(request.file.path(), frame->begin)
+          .hint("pass a larger --memory");
+    }
+    record.resize(frame->payload_bytes);
+    file.read_exact(frame->payload_begin(), record);
+    if (!use(Bytes(record))) return;
+  }
+  if (frames.damage()) refuse(*frames.damage());
+}
+
+void append_frame(OutputFile& out, const Blob& payload) {
+  out.append(frame_header(payload.size()));
+  std::uint32_t crc = 0;
+  payload.for_each_piece([&](Bytes piece) {
+    crc = crc32c(piece, crc);
+    out.append(piece);
+  });
+  out.append(bytes_of(mask_crc(crc)));
+}
 
 bool has_feature_lists(const InputFile& file) {
   const WalkProgress nobody;

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <optional>
+#include <functional>
 
 #include "shale/format/format.hpp"
 #include "shale/io/nameless_file.hpp"
+#include "shale/io/output_file.hpp"
 
 namespace shale {
 
@@ -18,5 +19,13 @@ namespace shale {
 /// Code::io.
 [[nodiscard]] bool flatten_sequences(const UnpackRequest& request, const InputFile& file,
                                      const NamelessFile& into);
+
+/// Reads record after record into memory, until `use` returns false. Memory: a record, at most a
+/// quarter of the memory. Errors: Code::limit; Code::damaged for any damage; Code::io.
+void for_each_record(const UnpackRequest& request, const InputFile& file,
+                     const std::function<bool(Bytes)>& use);
+
+/// Appends a frame around this payload.
+void append_frame(OutputFile& out, const Blob& payload);
 
 }  // namespace shale

@@ -82,9 +82,9 @@ struct FeatureFacts {
 
 class RecordSurvey {
  public:
-  RecordSurvey(const InputFile& file, const WalkProgress& progress)
+  RecordSurvey(const InputFile& file, DescribedFeatures described, const WalkProgress& progress)
       : file_(file),
-        described_(described_features(file.path())),
+        described_(std::move(described)),
         pace_(progress, file.size()),
         window_(file, kStructureWindow),
         view_(window_.views()) {}
@@ -95,10 +95,6 @@ class RecordSurvey {
     arrays_ = std::move(arrays);
     UnpackedSurvey found{.survey = run(), .features = std::move(unpacked_)};
     found.most_bytes = file_.size();
-    for (const auto& [feature, shape] : shapes_) {
-      found.most_bytes += facts_.at(feature).records * (2 * feature.size() + kMostBytesAround);
-      found.shapes.emplace_back(feature, shape);
-    }
     for (const std::string& feature : found.features) {
       const FeatureFacts& facts = facts_.at(feature);
       found.most_bytes += facts.all_counts * sizeof(std::int64_t) +
@@ -290,6 +286,10 @@ class RecordSurvey {
     take_described_classes(survey);
     if (std::string described = tell_described(survey); !described.empty())
       survey.notes.push_back(std::move(described));
+    if (const auto records = described_records(file_.path()); records && *records != frames_) {
+      survey.notes.push_back(fmt::format("has {} records, but dataset_info.json beside it says {}",
+                                         frames_, *records));
+    }
     if (std::string renamed = tell_renamed(named); !renamed.empty())
       survey.notes.push_back(std::move(renamed));
     return survey;
@@ -358,10 +358,10 @@ class RecordSurvey {
       return array;
     }
     const bool has_numbers = facts.type != Type::bytes;
-    if (has_numbers && facts.empty == facts.records)
-      return leave_out("no_value", "its lists of numbers are empty");
     const auto described = described_.find(feature);
     const bool is_described = described != described_.end() && !described->second.shape.empty();
+    if (has_numbers && facts.empty == facts.records && !is_described)
+      return leave_out("no_value", "its lists of numbers are empty");
     const bool is_asked = std::ranges::find(arrays_, field_name_of(feature)) != arrays_.end();
     const bool is_array = is_asked || is_described;
     if (has_numbers && facts.is_one_at_most && !is_array) {
@@ -371,7 +371,10 @@ class RecordSurvey {
       return field;
     }
     if (!has_numbers) {
-      field.kind = !facts.is_one_each ? Kind::list : facts.is_text ? Kind::text : Kind::bytes;
+      if (is_described && facts.is_one_each && described->second.dtype)
+        return array_of_bytes(feature, facts, std::move(field));
+      const bool is_list = !facts.is_one_each || is_described;
+      field.kind = is_list ? Kind::list : facts.is_text ? Kind::text : Kind::bytes;
       return field;
     }
     const bool is_integers = facts.type == Type::integers;
@@ -397,11 +400,26 @@ class RecordSurvey {
   void take_described_shape(const std::string& feature, const FeatureFacts& facts,
                             const std::vector<std::uint64_t>& shape, Field& field) {
     const bool is_fixed = std::ranges::find(shape, kFreeSide) == shape.end();
-    const bool fits = is_fixed ? facts.is_of_one_count : facts.common_count > 0;
+    const bool fits = is_fixed ? facts.is_of_one_count : true;
     if (!fits || shape_of_numbers(shape, facts.common_count).empty()) return;
     field.shape = shape;
-    // Nothing else would say it of what is unpacked.
-    if (shape.size() > 1 || facts.is_one_at_most) shapes_.emplace(feature, shape);
+    if (shape.size() > 1 || facts.is_one_at_most) shaped_.push_back(feature);
+  }
+
+  // What the file beside says of strings that are the bytes of arrays.
+  Field array_of_bytes(const std::string& feature, const FeatureFacts& facts, Field field) {
+    const DescribedFeature& described = described_.find(feature)->second;
+    const std::uint64_t item = described.dtype->item_bytes();
+    const bool is_fixed = std::ranges::find(described.shape, kFreeSide) == described.shape.end();
+    const bool fits = (!is_fixed || facts.is_of_one_length) && facts.common_divisor % item == 0 &&
+                      !shape_of_numbers(described.shape, facts.common_divisor / item).empty();
+    field.kind = Kind::bytes;
+    if (!fits) return field;
+    field.kind = Kind::tensor;
+    field.dtype = *described.dtype;
+    field.shape = described.shape;
+    shaped_.push_back(feature);
+    return field;
   }
 
   // The classes of the labels, if the files beside name them.
@@ -416,7 +434,7 @@ class RecordSurvey {
 
   [[nodiscard]] std::string tell_described(const Survey& survey) const {
     std::string text;
-    for (const auto& [feature, shape] : shapes_)
+    for (const std::string& feature : shaped_)
       text += fmt::format("{}the shape of '{}'", text.empty() ? "" : ", ", printable(feature));
     if (!survey.classes.empty())
       text += fmt::format("{}the names of the {} classes", text.empty() ? "" : ", ",
@@ -445,8 +463,8 @@ class RecordSurvey {
   std::map<std::string, FeatureFacts> facts_;
   std::uint64_t frames_ = 0, records_ = 0;  // records: of the frames, those that could be read
   bool is_unpacked_ = false;
-  std::vector<std::string> unpacked_, arrays_;                // features; fields
-  std::map<std::string, std::vector<std::uint64_t>> shapes_;  // of features, as they are described
+  std::vector<std::string> unpacked_, arrays_;  // features; fields
+  std::vector<std::string> shaped_;             // features, by what is described
   std::vector<std::string> notes_;
   LeftOutList left_out_;
 };
@@ -475,7 +493,14 @@ Packing packing_of_frames(const InputFile& file) {
 Survey survey_record_file(const InputFile& file, const Parsing& parsing,
                           const WalkProgress& progress) {
   refuse_compressed(file);
-  Survey survey = RecordSurvey(file, progress).run();
+  if (parsing.dialect == Dialect::episodes) {
+    throw Error(Code::unsupported, "the steps of its episodes cannot be located in place")
+        .at(file.path())
+        .hint(
+            fmt::format("'shale convert {} OUT --to record --parse episodes' makes samples of them",
+                        shell_word(file.path())));
+  }
+  Survey survey = RecordSurvey(file, described_features(file.path()), progress).run();
   const bool are_plain = !survey.layout.has_whole_records;
   if (are_plain && parsing.dialect != Dialect::plain && has_feature_lists(file)) {
     survey.notes = {
@@ -487,11 +512,11 @@ Survey survey_record_file(const InputFile& file, const Parsing& parsing,
   return survey;
 }
 
-UnpackedSurvey survey_unpacked_record_file(const InputFile& file,
+UnpackedSurvey survey_unpacked_record_file(const InputFile& file, DescribedFeatures described,
                                            const std::vector<std::string>& arrays,
                                            const WalkProgress& progress) {
   refuse_compressed(file);
-  return RecordSurvey(file, progress).run_unpacked(arrays);
+  return RecordSurvey(file, std::move(described), progress).run_unpacked(arrays);
 }
 
 }  // namespace shale

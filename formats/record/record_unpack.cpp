@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,32 +24,30 @@
 #include "shale/wire/protobuf_cursor.hpp"
 #include "shale/wire/tf_example.hpp"
 
-#include "formats/record/record_described.hpp"
 #include "formats/record/record_features.hpp"
 #include "formats/record/record_frames.hpp"
 #include "formats/record/record_scan.hpp"
 #include "formats/record/record_sequence.hpp"
+#include "formats/record/record_steps.hpp"
 
 // An unpacked record is the Example as it is, and behind it another that protobuf merges with it:
 //   payload          the whole Example
 //   0a LEN Features  for each feature x whose numbers are not an array, again:
 //                    integers: x BytesList of one, int64 little-endian; x/dtype "<i8"
 //                    floats:   x FloatList, packed
-//                    and of those whose shape TFDS describes: x/dtype, x/shape
 // Of features of one name the last counts.
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kUnpackBufferBytes = 1 << 20;
-constexpr std::string_view kIntegers = "<i8", kFloats = "<f4";
+constexpr std::string_view kIntegers = "<i8";
 
 class RecordUnpacking {
  public:
   RecordUnpacking(const UnpackRequest& request, UnpackedSurvey found)
       : request_(request),
         features_(std::move(found.features)),
-        shapes_(std::move(found.shapes)),
         window_(request.file, kPayloadWindow),
         view_(window_.views()),
         out_(request.into.duplicate(), request.into.path(),
@@ -95,12 +94,6 @@ class RecordUnpacking {
         again.push_back({.name = array.dtype_name, .value = as_bytes(kIntegers)});
       }
     }
-    const std::vector<Shape> shapes = shapes_of_record();
-    for (const Shape& shape : shapes) {
-      again.push_back({.name = shape.name, .value = std::span(shape.sides)});
-      if (!shape.dtype_name.empty())
-        again.push_back({.name = shape.dtype_name, .value = as_bytes(kFloats)});
-    }
     std::ranges::sort(again, {}, &Feature::name);
     Blob behind;
     if (!again.empty()) (void)append_example(again, behind);
@@ -119,31 +112,11 @@ class RecordUnpacking {
     out_.append(bytes_of(mask_crc(crc)));
   }
 
-  // What lies beside an array.
-  struct Shape {
-    std::string name, dtype_name;  // empty: the dtype already exists
-    std::vector<std::int64_t> sides;
-  };
-
   // The last feature of a name; null where it has no value.
   [[nodiscard]] const ParsedFeature* last_of(const std::string& name) const {
     const auto last = std::find_if(parsed_.rbegin(), parsed_.rend(),
                                    [&](const ParsedFeature& one) { return one.name == name; });
     return last == parsed_.rend() || last->type == ParsedFeature::Type::none ? nullptr : &*last;
-  }
-
-  [[nodiscard]] std::vector<Shape> shapes_of_record() const {
-    std::vector<Shape> shapes;
-    for (const auto& [name, described] : shapes_) {
-      const ParsedFeature* const last = last_of(name);
-      if (last == nullptr) continue;
-      const std::vector<std::uint64_t> sides = shape_of_numbers(described, last->count);
-      const bool is_integers = last->type == ParsedFeature::Type::integers;
-      shapes.push_back({.name = name + std::string(kShapeSuffix),
-                        .dtype_name = is_integers ? "" : name + std::string(kDTypeSuffix),
-                        .sides = {sides.begin(), sides.end()}});
-    }
-    return shapes;
   }
 
   std::vector<Array> arrays_of(const RecordFrame& frame) {
@@ -196,7 +169,6 @@ class RecordUnpacking {
 
   const UnpackRequest& request_;
   const std::vector<std::string> features_;
-  const std::vector<std::pair<std::string, std::vector<std::uint64_t>>> shapes_;
   std::vector<ParsedFeature> parsed_;  // of the record at hand
   WindowReader window_;
   ViewBytes view_;
@@ -235,7 +207,8 @@ UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found) {
     throw no_room_to_unpack(request.file.path(), found.most_bytes, *free);
   UnpackReport report{.notes = std::move(found.survey.notes),
                       .left_out = std::move(found.survey.left_out),
-                      .classes = std::move(found.survey.classes)};
+                      .classes = std::move(found.survey.classes),
+                      .schema = std::move(found.survey.schema)};
   const std::uint64_t most_bytes = found.most_bytes;
   RecordUnpacking(request, std::move(found)).run(most_bytes);
   return report;
@@ -253,12 +226,21 @@ std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
     file.emplace(plain->link());
   }
   try {
-    if (request.parsing.dialect != Dialect::plain && has_feature_lists(at_hand())) {
+    DescribedFeatures described = described_features(request.file.path());
+    FlatSteps steps;
+    if (request.parsing.dialect == Dialect::episodes) {
+      flat.emplace(temporary_folder());
+      steps = flatten_steps(request, at_hand(), described, *flat);
+      described = std::move(steps.described);
+      file.emplace(flat->link());
+    } else if (request.parsing.dialect != Dialect::plain && has_feature_lists(at_hand())) {
       flat.emplace(temporary_folder());
       if (flatten_sequences(request, at_hand(), *flat)) file.emplace(flat->link());
     }
-    UnpackedSurvey found =
-        survey_unpacked_record_file(at_hand(), lines_of(request.parsing.keys), {});
+    UnpackedSurvey found = survey_unpacked_record_file(at_hand(), std::move(described),
+                                                       lines_of(request.parsing.keys), {});
+    std::ranges::move(steps.notes, std::back_inserter(found.survey.notes));
+    found.survey.left_out.add(steps.left_out);
     if (!file && found.features.empty()) return std::nullopt;
     return unpack_frames({.file = at_hand(),
                           .into = request.into,

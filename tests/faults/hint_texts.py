@@ -60,11 +60,13 @@ NOT_FOLLOWED = {
     "needs files with class names, which h5py writes (tests/interop/test_file_sets.py)": (
         "the files of a set must number their classes alike; convert this file on its own, or all of them without 'label', by naming the other fields with --fields",
     ),
-    "needs named databases or feature lists, which others write (tests/interop/test_lmdb_keys.py, test_tfrecord_dialects.py)": (
+    "needs named databases, feature lists or episodes, which others write (tests/interop/test_lmdb_keys.py, test_tfrecord_dialects.py, test_tfds_written.py)": (
         "name one database, or leave out --parse: several are joined by key",
         "name one database, or leave out --parse: each value is then one field",
         "run 'shale info {} --database {}'{}",
         "pass --parse plain: each record is then one field of bytes, 'value'",
+        "leave out --parse episodes: each record is then a sample",
+        "'shale convert {} OUT --to record --parse episodes' makes samples of them",
     ),
     "needs an index that was copied under another name (test_one_file.py follows it)": (
         "move {0}.{1}, {0}{2} and {0}{3} away: it is read without them, and 'shale index' makes others",

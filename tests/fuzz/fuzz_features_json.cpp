@@ -6,7 +6,8 @@
 
 #include "formats/record/record_described.hpp"
 
-// Any bytes are a features.json: shapes that numbers get from it have as many elements as they.
+// Any bytes are a features.json, or a dataset_info.json: shapes that numbers get from it have as
+// many elements as they.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   for (const auto& [name, feature] : shale::parse_features_json(shale::as_text(bytes))) {
@@ -17,5 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (!sides.empty() && numbers != count) __builtin_trap();
     }
   }
+  (void)shale::records_in_dataset_info(shale::as_text(bytes), "x-train.tfrecord-00000-of-00001");
   return 0;
 }

@@ -1,6 +1,7 @@
 """TFRecord files as others have them: compressed as a whole, SequenceExamples; written by the tfrecord package, without TensorFlow."""
 
 import gzip
+import shlex
 import zlib
 
 import numpy as np
@@ -118,3 +119,50 @@ def test_a_feature_and_a_list_of_one_name_are_refused(tmp_path):
     writer.close()
     said = run_shale("convert", tmp_path / "s.tfrecord", tmp_path / "out", "--to", "lmdb", code=1).stderr.decode()
     assert "feature 'x' of the context and a feature list have one name" in said and "--parse plain" in said
+
+
+def test_info_gives_fields_of_detection_sets_their_usual_names(tmp_path):
+    """The command that it prints is run."""
+    path = tmp_path / "coco train.tfrecord"
+    writer = TFRecordWriter(str(path))
+    for number in range(4):
+        writer.write(
+            {
+                "image/encoded": (IMAGES[number + 1], "byte"),
+                "image/class/label": (number, "int"),
+                "image/class/text": (b"newt", "byte"),
+                "image/filename": (b"%d.jpg" % number, "byte"),
+                "image/object/bbox/xmin": ([0.25] * number, "float"),
+                "image/object/class/label": ([1] * number, "int"),
+            }
+        )
+    writer.close()
+    said = run_shale("info", path).stdout.decode()
+    words = shlex.split(said.split("the usual names: shale ")[1].splitlines()[0])
+    assert "image_object_class_label:labels" in words[-1]
+    run_shale(*words, cwd=tmp_path)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert set(dataset.types) == {"image", "label", "class_name", "file_name", "image_object_bbox_xmin", "labels"}
+        assert dataset[3]["image"] == IMAGES[4] and dataset[3]["labels"].tolist() == [1, 1, 1]
+
+
+def test_what_the_steps_of_an_episode_do_not_divide_is_left_out(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    writer = TFRecordWriter(str(path))
+    for steps in (2, 3):
+        writer.write(
+            {
+                "steps/is_first": ([1] + [0] * (steps - 1), "int"),
+                "steps/odd": (list(range(5)), "int"),
+                "steps/other": ([0.5] * (6 * (steps - 1)), "float"),
+                "steps/grip": ([0.25] * (2 * steps), "float"),
+                "name": (b"x", "byte"),
+            }
+        )
+    writer.close()
+    said = run_shale("convert", path, tmp_path / "out", "--to", "record", "--parse", "episodes", code=4).stderr
+    assert b"feature 'steps/odd' is left out: its values are not as many for each step" in said and b"'steps/other' is left out" in said
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert dataset.types == {"episode": "integer", "grip": "float32 (2,)", "is_first": "integer", "name": "text", "step": "integer"}
+        assert [(one["episode"], one["step"], one["is_first"]) for one in dataset] == [(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 1, 0), (1, 2, 0)]
+    assert b"cannot be located in place" in run_shale("index", path, "--parse", "episodes", code=1).stderr

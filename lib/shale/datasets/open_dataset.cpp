@@ -114,6 +114,8 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   if (indexing.parsing.is_given() && !is_map) indexing.parsing = Dialect::plain;
   if (unpacked->report.is_own) indexing.parsing = {};
   indexing.parsing.database.clear();
+  const std::optional<Schema> schema = std::move(unpacked->report.schema);
+  if (schema && indexing.schema == nullptr) indexing.schema = &*schema;
   make_index(dataset, indexing, events);
   dataset.is_unpacked = true;
   dataset.notes = std::move(unpacked->report.notes);

@@ -159,6 +159,8 @@ struct UnpackReport {
   std::vector<std::string> notes;  ///< a sentence each
   LeftOutList left_out = {};
   std::vector<std::string> classes = {};  ///< names by label, if the file has them
+  /// What the other file holds, where more is known of it than it says itself.
+  std::optional<Schema> schema = {};
 };
 
 /// A file whose samples cannot be located, to be unpacked into another.

@@ -8,8 +8,10 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/field_choice.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/loading/block_proof.hpp"
 #include "shale/ops/list_arrays.hpp"
@@ -145,6 +147,33 @@ void add_arrays(DatasetInfo& info, const DatasetRequest& request, const Events& 
   if (info.contents) info.commands = convert_commands(*info.contents, request.path);
 }
 
+// What readers of TensorFlow call what others call image and label.
+// Source: tensorflow/models, research/object_detection/dataset_tools, research/slim/datasets.
+std::string note_on_names(const Manifest& manifest, const std::string& path) {
+  constexpr std::pair<std::string_view, std::string_view> kUsualNames[] = {
+      {"image_encoded", "image"},
+      {"image_class_label", "label"},
+      {"image_class_text", "class_name"},
+      {"image_object_class_label", "labels"},
+      {"image_object_class_text", "class_names"},
+      {"image_filename", "file_name"}};
+  if (!manifest.schema.find(kUsualNames[0].first)) return {};
+  const auto is_there = [&](std::string_view name) {
+    return manifest.schema.find(name) ||
+           std::ranges::any_of(manifest.left_out.entries, [&](const LeftOut& one) {
+             return one.reason != "no_value" && field_name_of(one.name) == name;
+           });
+  };
+  std::string renames;
+  for (const auto& [name, usual] : kUsualNames) {
+    if (is_there(name) && !is_there(usual))
+      renames += fmt::format("{}{}:{}", renames.empty() ? "" : ",", name, usual);
+  }
+  if (renames.empty()) return {};
+  return fmt::format("the usual names: shale convert {} out --to record --rename {}",
+                     shell_word(path), renames);
+}
+
 DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   DatasetInfo info;
   if (look_at(request.path) == Place::unfinished) return info;
@@ -174,6 +203,14 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
       info.notes.push_back(std::move(*note));
   } else {
     add_arrays(info, request, events);
+    if (std::string note = note_on_names(info.manifest, request.path); !note.empty())
+      info.notes.push_back(std::move(note));
+    const LeftOutList& left_out = info.manifest.left_out;
+    if (std::ranges::find(left_out.entries, "steps/is_first", &LeftOut::name) !=
+        left_out.entries.end())
+      info.notes.push_back(
+          fmt::format("each step as a sample: shale convert {} out --to record --parse episodes",
+                      shell_word(request.path)));
   }
   events.stop_if_asked();
   return info;
