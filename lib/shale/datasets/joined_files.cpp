@@ -15,11 +15,21 @@
 #include "shale/data/common_field.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/data/field_type.hpp"
+#include "shale/io/file_part.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/io/write_fully.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kLabel = "label";
+constexpr std::string_view kLabel = "label", kDescriptors = "/proc/self/fd/";
+
+std::shared_ptr<const NamelessFile> nameless_file() try {
+  return std::make_shared<const NamelessFile>(temporary_folder());
+} catch (const Error&) {
+  return std::make_shared<const NamelessFile>(NamelessFile::InMemory{"indexes of a set"});
+}
 
 std::string full_path(const std::string& folder, const std::string& name) {
   return std::filesystem::absolute(join_path(folder, name)).string();
@@ -179,7 +189,7 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
   shards_.push_back(shard_of(member, file));
   kind_of_.push_back(number_of(manifest));
   states_.push_back(manifest.source.file.value_or(FileFingerprint{}));
-  kept_.push_back(file.temporary_index);
+  kept_.push_back(keep_index(file, shards_.back()));
   take_notes(member, file.notes);
   return true;
 }
@@ -221,6 +231,28 @@ ManifestShard JoinedFiles::shard_of(const SetMember& member, const OpenedDataset
     if (!list->name.empty()) list->name = full_path(file.paths.lists, list->name);
   }
   return shard;
+}
+
+std::shared_ptr<const void> JoinedFiles::keep_index(const OpenedDataset& file,
+                                                    ManifestShard& shard) {
+  constexpr std::uint64_t kLargest = 1 << 20;  // it is copied whenever it is opened
+  const auto is_nameless = [](const ManifestFile& one) {
+    return one.name.starts_with(kDescriptors);
+  };
+  const bool fits = file.temporary_index && std::ranges::none_of(shard.files, is_nameless) &&
+                    std::ranges::all_of(shard.lists(), [&](const ManifestFile* list) {
+                      return is_nameless(*list) && list->bytes <= kLargest;
+                    });
+  if (!fits) return file.temporary_index;
+  if (!lists_) lists_ = nameless_file();
+  for (ManifestFile* list : {&shard.index, &shard.elements, &shard.blocks}) {
+    if (list->name.empty()) continue;
+    const std::vector<std::byte> bytes = read_file(list->name, kLargest);
+    write_fully(lists_->descriptor(), bytes, lists_bytes_, lists_->path());
+    list->name = link_of_part(*lists_, lists_bytes_, bytes.size());
+    lists_bytes_ += bytes.size();
+  }
+  return nullptr;
 }
 
 void JoinedFiles::take_notes(const SetMember& member, const std::vector<std::string>& notes) {
@@ -276,7 +308,7 @@ std::vector<std::string> JoinedFiles::arrays_of(std::size_t number) const {
 void JoinedFiles::replace(std::size_t number, const SetMember& member, const OpenedDataset& file) {
   shards_[number] = shard_of(member, file);
   kind_of_[number] = number_of(file.manifest);
-  kept_[number] = file.temporary_index;
+  kept_[number] = keep_index(file, shards_[number]);
 }
 
 OpenedDataset JoinedFiles::finish() && {
@@ -307,6 +339,7 @@ OpenedDataset JoinedFiles::finish() && {
   set.manifest = manifest_;
   set.file_states = std::move(states_);
   std::erase(kept_, nullptr);
+  if (lists_) kept_.push_back(std::move(lists_));
   if (!kept_.empty())
     set.temporary_index =
         std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(kept_));

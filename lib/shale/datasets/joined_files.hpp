@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/opened_dataset.hpp"
+#include "shale/io/nameless_file.hpp"
 
 namespace shale {
 
@@ -58,6 +59,9 @@ class JoinedFiles {
 
   void refuse_other_kind(const SetMember& member, const Manifest& manifest) const;
   [[nodiscard]] ManifestShard shard_of(const SetMember& member, const OpenedDataset& file) const;
+  /// What holds the temporary index of a file; null where its lists have moved to `lists_`.
+  [[nodiscard]] std::shared_ptr<const void> keep_index(const OpenedDataset& file,
+                                                       ManifestShard& shard);
   void take_classes(const SetMember& member, const Manifest& manifest);
   void take_notes(const SetMember& member, const std::vector<std::string>& notes);
   [[nodiscard]] std::vector<std::string> all_notes() const;
@@ -74,6 +78,8 @@ class JoinedFiles {
   std::vector<FileFingerprint> states_;
   std::vector<Note> notes_;
   std::vector<std::shared_ptr<const void>> kept_;  // a temporary index of each file
+  std::shared_ptr<const NamelessFile> lists_;      // small temporary ones, one after the other
+  std::uint64_t lists_bytes_ = 0;
 };
 
 }  // namespace shale

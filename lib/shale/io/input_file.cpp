@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/io/file_part.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/storage_retry.hpp"
@@ -27,8 +29,11 @@ constexpr std::uint64_t kSmallestRead = 4096;
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   // O_NONBLOCK: a FIFO would hang the open; on regular files it changes nothing.
-  descriptor_ = above_standard_descriptors(retried(
-      path_, [&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+  const auto open_path = [&] {
+    return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  };
+  const std::optional<int> part = open_part(path_);
+  descriptor_ = above_standard_descriptors(part ? *part : retried(path_, open_path));
   if (descriptor_ < 0) {
     const int error = errno;
     const bool is_missing = error == ENOENT || error == ENOTDIR;
