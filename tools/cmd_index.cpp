@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/file_set.hpp"
@@ -10,6 +11,8 @@
 #include "shale/datasets/index_set.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/rebuild_index.hpp"
+#include "shale/datasets/set_index.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/requests/choose_output.hpp"
 #include "shale/shards/place.hpp"
 
@@ -115,19 +118,40 @@ Json facts_of_set(const IndexedSet& set) {
   return json;
 }
 
+// As if the set had no index.
+int plan_one_set(const SetIndexRequest& request, const std::string& name, Console& console) {
+  refuse_place_of_index(request);
+  OpenedDataset set = open_dataset({.path = request.path,
+                                    .files = request.files,
+                                    .parsing = request.parsing,
+                                    .generator = request.generator,
+                                    .memory_bytes = request.memory_bytes},
+                                   console.events());
+  DatasetPaths paths;
+  paths.manifest =
+      join_path(folder_of_set_index(request.path, request.index_folder), kManifestName);
+  const std::uint64_t shards = set.shards.size();
+  const IndexedFile planned{std::move(set.manifest), std::move(set.notes)};
+  std::string text = report_text(planned, name, paths, true);
+  text.insert(text.rfind("  index: "), fmt::format("  files: {}\n", format_count(shards)));
+  console.report(Json{{"files", Json::array({indexed_file_facts(planned, paths, true)})}}, text);
+  return kDone;
+}
+
 int index_one_set(const CommandLine& line, std::vector<SetMember> files, Console& console) {
   const bool is_word = line.words().size() == 1;
   const std::string name =
       is_word ? line.words()[0] : fmt::format("{} files", format_count(files.size()));
-  const IndexedSet set = index_set({.path = is_word ? line.words()[0] : std::string(),
-                                    .files = std::move(files),
-                                    .index_folder = line.text_or_none("index-dir"),
-                                    .parsing = parsing_option(line),
-                                    .with_checksums = line.flag("crc"),
-                                    .generator = std::string(kGenerator),
-                                    .memory_bytes = line.memory().value,
-                                    .jobs = static_cast<unsigned>(line.jobs().value)},
-                                   console.events());
+  const SetIndexRequest request{.path = is_word ? line.words()[0] : std::string(),
+                                .files = std::move(files),
+                                .index_folder = line.text_or_none("index-dir"),
+                                .parsing = parsing_option(line),
+                                .with_checksums = line.flag("crc"),
+                                .generator = std::string(kGenerator),
+                                .memory_bytes = line.memory().value,
+                                .jobs = static_cast<unsigned>(line.jobs().value)};
+  if (line.flag("dry-run")) return plan_one_set(request, name, console);
+  const IndexedSet set = index_set(request, console.events());
   Json facts = facts_of_set(set);
   console.report(Json{{"files", Json::array({std::move(facts)})}}, report_text(set, name));
   return kDone;
@@ -139,7 +163,7 @@ int index_files(const CommandLine& line, Console& console) {
   refuse_stream(folder);
   const bool is_plan = line.flag("dry-run");
   const bool is_set = files.size() > 1 || files_of_set(line.words()[0]);
-  if (is_set && !is_plan) return index_one_set(line, files, console);
+  if (is_set) return index_one_set(line, files, console);
   Json json = Json::array();
   for (const SetMember& member : files) {
     const std::string& file = member.path;

@@ -99,7 +99,7 @@ class Dataset(_Base):
         cache: what reading leaves in the page cache. ``"keep"``: all of it. ``"drop"``: nothing;
             what was read is dropped. ``"direct"``: reads bypass the cache (same as ``"drop"`` where
             the file system refuses). Up to 64 MiB of the indexes stay in any case.
-        index_dir: for a file of another tool, the directory of its index; if it is missing there, or the
+        index_dir: for files of other tools, the directory of their index; if it is missing there, or a
             file has changed since, it is built. Default: an index beside the file is used;
             without one, the file is indexed in memory.
         parse: how values of an LMDB of another tool become fields: ``"plain"``, ``"msgpack"``, a layout, or patterns of keys; see

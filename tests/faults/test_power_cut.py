@@ -145,7 +145,37 @@ class PowerCuts(FaultCase):
             with self.subTest(out=out.name):
                 self.cut_everywhere(["resample", self.folder / "x.npy", out, *shards, "--permute", "--jobs", 1, "--io", "buffered"], {})
 
-    def cut_everywhere(self, command, standing, cuts=CUTS):
+    def test_after_a_cut_the_index_of_a_set_is_whole_or_made_again(self):
+        """The first one, and one that takes the place of another."""
+        self.ok("convert", self.photos, self.folder / "one.tfrecord", "--max-errors", "50%", code=4)
+        files = self.place / "files"
+
+        def add(*numbers):
+            files.mkdir(exist_ok=True)
+            for number in numbers:
+                shutil.copy(self.folder / "one.tfrecord", files / f"part-{number}.tfrecord")
+
+        add(1, 2, 10)
+        command = ["index", files, "--crc", "--jobs", 1]
+        self.cut_everywhere(command, self.standing(), judge=self.judge_index)
+        with (files / "part-2.tfrecord").open("ab") as file:
+            file.write((files / "part-1.tfrecord").read_bytes())
+        add(3)
+        self.cut_everywhere(command, self.standing(), judge=self.judge_index)
+
+    def judge_index(self, command, expected, _):
+        """An index that stands is whole; it may be that of the files as they were."""
+        if (command[1] / ".shale-index/dataset.json").exists():
+            done = run("verify", command[1])
+            is_of_before = "has changed since it was indexed" in done.err
+            self.assertTrue(done.code == 0 or is_of_before, done.err)
+        self.ok(*command)
+        self.ok("verify", command[1])
+        # Numbers of lists may be others; there are as many, and nothing else.
+        left = snapshot(self.place)
+        self.assertEqual(len(left), len(expected), sorted(left))
+
+    def cut_everywhere(self, command, standing, cuts=CUTS, judge=None):
         self.lay_out(Disk(standing).state())
         done, steps = self.steps.recorded(command, saves=True)
         self.assertIn(done.code, (0, 4), done.err)
@@ -158,7 +188,7 @@ class PowerCuts(FaultCase):
             for which, state in self.states_after(steps, cut, standing).items():
                 with self.subTest(cut=steps[cut - 1], survived=which):
                     self.lay_out(state)
-                    self.judge(command, expected, journaled)
+                    (judge or self.judge)(command, expected, journaled)
 
     def judge(self, command, expected, journaled):
         is_placed = any((self.out / name).exists() for name in ("dataset.json", ".shale/new/dataset.json"))

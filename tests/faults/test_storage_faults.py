@@ -88,6 +88,10 @@ class CommandsThatFail(StorageCase):
         for container in ("record", "lmdb", "hdf5"):
             self.ok("convert", self.photos, i / container, "--to", container, "--shard-samples", 5)
             shutil.copy(next((i / container).glob("shard-000000.[tlh]*")), i / f"foreign.{container}")
+        (i / "parts").mkdir()
+        for number in range(3):
+            shutil.copy(i / "foreign.record", i / f"parts/{number}.tfrecord")
+        self.ok("index", i / "parts", "--crc")
 
     def test_commands(self):
         self.photos = make_photos(self.folder / "photos", 12, sides=(20, 60))
@@ -121,6 +125,9 @@ class CommandsThatFail(StorageCase):
             "s.npy": drawn(i / "z.npz", "--fields", "y", "--replace", "--rows", 900),
             "drawn": lambda out: ["resample", *both, out, "--to", "hdf5", *memory],
             "index": lambda out: ["index", i / "foreign.lmdb", "--crc", "--index-dir", out],
+            "index-set": lambda out: ["index", i / "parts", "--crc", "--index-dir", out, *memory],
+            "info-set": lambda out: ["info", i / "parts"],
+            "of-set": to(i / "parts", "--to", "lmdb"),
             "index-h5": lambda out: ["index", i / "foreign.hdf5", "--index-dir", out],
             "verify": lambda out: ["verify", i / "hdf5", "--deep"],
             "verify-lmdb": lambda out: ["verify", i / "lmdb", "--deep"],

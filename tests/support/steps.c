@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -92,6 +93,17 @@ int fsync(int descriptor) {
 int fdatasync(int descriptor) {
   step_on("sync", descriptor);
   return REAL(fdatasync)(descriptor);
+}
+static int sync_entry(const char* path, const struct stat* facts, int type, struct FTW* place) {
+  (void)facts, (void)type, (void)place;
+  step("sync", path, NULL);
+  return 0;
+}
+// Of all below the folder: a sync of each.
+int syncfs(int descriptor) {
+  const char* under = getenv("STEPS_UNDER");
+  if (under != NULL) nftw(under, sync_entry, 16, FTW_PHYS);
+  return REAL(syncfs)(descriptor);
 }
 ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t offset) {
   step_on("write", descriptor);

@@ -146,6 +146,7 @@ MOVES_AT(pwrite64, "write", const void*, off64_t)
     return strikes_descriptor(group, descriptor) ? failed() : real(__VA_ARGS__); \
   }
 int fsync(int descriptor) OF_DESCRIPTOR(fsync, "sync", descriptor)
+int syncfs(int descriptor) OF_DESCRIPTOR(syncfs, "sync", descriptor)
 int fdatasync(int descriptor) OF_DESCRIPTOR(fdatasync, "sync", descriptor)
 int ftruncate(int descriptor, off_t size) OF_DESCRIPTOR(ftruncate, "truncate", descriptor, size)
 int ftruncate64(int descriptor, off64_t size) OF_DESCRIPTOR(ftruncate64, "truncate", descriptor, size)

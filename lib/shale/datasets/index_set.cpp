@@ -21,6 +21,7 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/joined_files.hpp"
+#include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/set_index.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/atomic_file.hpp"
@@ -36,9 +37,9 @@
 
 // While a run lasts, FOLDER/.shale/new holds the lists of the files that are done, and `files`, a
 // journal: after its head a line for each kind of manifest ("kind TAB members") and each file
-// ("file TAB kind TAB shard TAB notes"), and for each list that goes ("gone TAB name"). Lists come
-// to their names beside those of the index that stands, under other numbers; then the manifest is
-// renamed, and the lists that it does not name go.
+// ("file TAB kind TAB shard TAB notes"). Lists come to their names beside those of the index that
+// stands, under other numbers; then the manifest is renamed, and the lists that it does not name
+// go.
 
 namespace shale {
 namespace {
@@ -188,16 +189,6 @@ class SetIndexing {
     return std::move(done_);
   }
 
- private:
-  // All in it is named as shale names lists: its manifest may have been lost.
-  [[nodiscard]] bool holds_lists_alone() const {
-    bool are_lists = true;
-    visit_names(folder_, [&](const std::string& name) {
-      return are_lists = number_of_list(name) || name == kWorkFolder;
-    });
-    return are_lists;
-  }
-
   void refuse_place() const {
     if (folder_.empty()) {
       throw Error(Code::usage, "a set that is not one folder has no place for its index")
@@ -223,6 +214,16 @@ class SetIndexing {
           .hint("leave out --index-dir, or pass another directory");
     }
     refuse_inside_dataset(folder_, fs::path(place).parent_path().string());
+  }
+
+ private:
+  // All in it is named as shale names lists: its manifest may have been lost.
+  [[nodiscard]] bool holds_lists_alone() const {
+    bool are_lists = true;
+    visit_names(folder_, [&](const std::string& name) {
+      return are_lists = number_of_list(name) || name == kWorkFolder;
+    });
+    return are_lists;
   }
 
   [[nodiscard]] std::unique_ptr<WorkFolder> make_folder() const try {
@@ -274,6 +275,7 @@ class SetIndexing {
       const JournalSummary left = read_journal(path);
       if (left.head.starts_with(head + "\t")) {
         first = std::stoull(left.head.substr(head.size() + 1));
+        take_back_lists(first);
         for (const std::string& line : left.tail) take_line(line);
         first_number_ = first;
         (void)remove_file(path);
@@ -292,7 +294,6 @@ class SetIndexing {
     }
     kinds_.clear();
     journal_ = Journal::create(path, fmt::format("{}\t{}", head, first_number_));
-    for (const std::string& list : gone_) journal_.add_to_tail("gone\t" + list);
     for (const KnownFile& file : std::exchange(left_, {})) {
       keep_line(file);
       known_.add(file);
@@ -300,8 +301,7 @@ class SetIndexing {
   }
 
   void take_line(std::string_view line) {
-    constexpr std::string_view kKind = "kind\t", kFile = "file\t", kGone = "gone\t";
-    if (line.starts_with(kGone)) gone_.emplace(line.substr(kGone.size()));
+    constexpr std::string_view kKind = "kind\t", kFile = "file\t";
     if (line.starts_with(kKind)) {
       constexpr std::uint64_t kMostBytes = 32 << 20;
       kinds_left_.push_back(std::make_shared<const Manifest>(
@@ -316,19 +316,31 @@ class SetIndexing {
       for (const Json& note : Json::parse(line.substr(notes)))
         file.notes.push_back(note.get<std::string>());
       if (!file.shard.state) return;
-      if (take_back(file.shard)) left_.push_back(std::move(file));
+      const bool stands = std::ranges::any_of(file.shard.lists(), [&](const ManifestFile* list) {
+        return old_lists_.contains(list->name);
+      });
+      if (!stands) left_.push_back(std::move(file));
     }
   }
 
-  // Lists that had come to their names already. False: the index that stands has them.
-  [[nodiscard]] bool take_back(const ManifestShard& shard) const {
-    for (const ManifestFile* list : shard.lists()) {
-      if (old_lists_.contains(list->name)) return false;
-      const std::string from = join_path(folder_, list->name),
-                        to = join_path(work_->path(), list->name);
-      if (!stands(to) && stands(from)) rename_file(from, to);
+  // Those of a run that was interrupted which had come to their names already: only the manifest
+  // says that they are durable.
+  void take_back_lists(std::uint64_t first) const {
+    for (const std::string& name : names_of_lists()) {
+      if (*number_of_list(name) >= first && !old_lists_.contains(name))
+        rename_file(join_path(folder_, name), join_path(work_->path(), name));
     }
-    return true;
+  }
+
+  // Not those of a single file that happens to have a number for its name.
+  [[nodiscard]] std::vector<std::string> names_of_lists() const {
+    std::vector<std::string> names;
+    visit_names(folder_, [&](const std::string& name) {
+      const std::string stem = join_path(folder_, name.substr(0, name.find('.') + 1));
+      if (number_of_list(name) && !stands(stem + std::string(kManifestName))) names.push_back(name);
+      return true;
+    });
+    return names;
   }
 
   void keep_line(const KnownFile& file) {
@@ -501,17 +513,13 @@ class SetIndexing {
     }
     durable_->sync();
     std::ranges::sort(names);
-    for (const std::string& list : old_lists_) {
-      if (!std::ranges::binary_search(names, list) && gone_.insert(list).second)
-        journal_.add_to_tail("gone\t" + list);
-    }
     (void)remove_file(join_path(work_->path(), "dataset.json.tmp"));
     write_manifest(work_->path(), done_.manifest, [&](const auto& visit) {
       for (const ManifestShard& shard : shards) visit(shard);
     });
     rename_file(join_path(work_->path(), kManifestName), done_.index);
     sync_directory(folder_);
-    for (const std::string& list : gone_) {
+    for (const std::string& list : names_of_lists()) {
       if (!std::ranges::binary_search(names, list)) (void)remove_file(join_path(folder_, list));
     }
     known_.for_each([&](const KnownFile& file) {
@@ -540,7 +548,6 @@ class SetIndexing {
   WorkFolder* work_ = nullptr;
   std::shared_ptr<const Manifest> standing_;
   std::unordered_set<std::string> old_lists_;  // of the index that stands
-  std::unordered_set<std::string> gone_;  // that no index will name, of this run and those left
   KnownFiles known_;
   std::vector<KnownFile> left_;
   std::vector<std::shared_ptr<const Manifest>> kinds_left_;
@@ -556,8 +563,39 @@ class SetIndexing {
 
 }  // namespace
 
+void refuse_place_of_index(const SetIndexRequest& request) {
+  SetIndexing(request, {}).refuse_place();
+}
+
 IndexedSet index_set(const SetIndexRequest& request, const Events& events) {
   return SetIndexing(request, events).run();
+}
+
+OpenedDataset open_and_index_set(const DatasetRequest& request, const Events& events) {
+  const bool may_be_made = !request.index_folder.empty() && !request.open_instead;
+  if (!may_be_made || is_manifest(DatasetPaths(request.index_folder).manifest)) try {
+      return open_dataset(request, events);
+    } catch (const Error& error) {
+      if (!may_be_made || (error.code() != Code::damaged && error.code() != Code::mismatch)) throw;
+    }
+  const SetIndexRequest indexing{.path = request.path,
+                                 .files = files_of_set(request.path).value(),
+                                 .index_folder = request.index_folder,
+                                 .parsing = request.parsing,
+                                 .with_checksums = request.with_checksums,
+                                 .generator = request.generator,
+                                 .memory_bytes = request.memory_bytes};
+  for (bool is_made = false; !is_made;) try {
+      (void)index_set(indexing, events);
+      is_made = true;
+    } catch (const Error& error) {
+      const bool is_busy =
+          error.code() == Code::exists &&
+          work_folder_at(join_path(request.index_folder, kWorkFolder)) == WorkFolderState::ours;
+      if (!is_busy) throw;
+      events.stop_if_asked();
+    }
+  return open_dataset(request, events);
 }
 
 }  // namespace shale

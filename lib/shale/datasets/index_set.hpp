@@ -8,6 +8,7 @@
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/datasets/file_set.hpp"
+#include "shale/datasets/opened_dataset.hpp"
 
 namespace shale {
 
@@ -23,6 +24,9 @@ struct SetIndexRequest {
   unsigned jobs = 1;
 };
 
+/// Errors: Code::usage and Code::exists, as index_set.
+void refuse_place_of_index(const SetIndexRequest& request);
+
 struct IndexedSet {
   Manifest manifest;
   std::string index;  ///< path of its manifest
@@ -36,5 +40,10 @@ struct IndexedSet {
 /// Errors: Code::usage for a set without a folder and no `index_folder`; Code::exists for what
 /// has its name and is not shale's; same as index_file, with the file's name.
 [[nodiscard]] IndexedSet index_set(const SetIndexRequest& request, const Events& events);
+
+/// The set that is asked for, by the index in its `index_folder`, which is made first where it is
+/// missing or is not what the files are by now. Waits for another process that makes it. Errors:
+/// same as index_set and open_dataset.
+[[nodiscard]] OpenedDataset open_and_index_set(const DatasetRequest& request, const Events& events);
 
 }  // namespace shale

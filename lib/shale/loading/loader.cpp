@@ -1,7 +1,6 @@
 #include "shale/loading/loader.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
+#include "shale/datasets/index_set.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/set_index.hpp"
 #include "shale/format/list_elements.hpp"
@@ -24,8 +24,6 @@
 
 namespace shale {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostKeptKeys = 4 << 20, kKeysAtOnce = 1 << 16;
 
@@ -179,13 +177,15 @@ void Loader::leave_out_appended(const std::string& self_hash) {
 
 void Loader::open_set(const LoaderRequest& request, const Events& events) {
   stamp_ = stamp_of(request.path).value_or(FileStamp{});
-  OpenedDataset set = open_dataset({.path = request.path,
-                                    .index_folder = request.index_folder,
-                                    .parsing = request.parsing,
-                                    .generator = request.generator,
-                                    .trusts_sizes = true,
-                                    .open_instead = request.open_instead},
-                                   events);
+  const bool adds_checksums = !request.index_folder.empty() && request.proof == Proof::all;
+  OpenedDataset set = open_and_index_set({.path = request.path,
+                                          .index_folder = request.index_folder,
+                                          .parsing = request.parsing,
+                                          .with_checksums = adds_checksums,
+                                          .generator = request.generator,
+                                          .trusts_sizes = true,
+                                          .open_instead = request.open_instead},
+                                         events);
   notes_ = std::move(set.notes);
   file_states_ = std::move(set.file_states);
   if (!request.open_instead && is_manifest(set.paths.manifest)) {
