@@ -10,6 +10,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/folders/folder_request.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/manifest/manifest_file.hpp"
@@ -177,10 +178,15 @@ std::string hint_for(const VerifyReport& report, const VerifyRequest& request) {
   if (report.findings == report.comparison.findings) return hint_of_comparison(report, request);
   if (request.is_strict && report.findings == report.stray_count)
     return "move these files away: they are not part of the dataset, which is intact";
+  const std::string index = index_command(dataset, request.index_folder, {}, false);
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
-    return fmt::format("'shale index {}' rebuilds indexes and block lists", printable(dataset));
-  if (holds_dataset(dataset)) {
-    return hint_of_repair(dataset);
+    return fmt::format("'{}' rebuilds indexes and block lists", index);
+  if (holds_dataset(dataset)) return hint_of_repair(dataset);
+  if (files_of_set(dataset)) {
+    return fmt::format(
+        "copy these files again from an intact copy; where the change is intended, '{}' indexes "
+        "the set as it is",
+        index);
   }
   return "copy these files again from an intact copy, or convert the source again with --overwrite";
 }

@@ -126,21 +126,21 @@ class DamagedSources(FaultCase):
                 content = whole.read_bytes()
                 image = (self.source / self.keys(whole)[31]).read_bytes()
                 flip(bad, content.index(image) + len(image) // 2)
-                self.refused("convert", bad, self.copy, "--to", "record", code=1, says=["has changed since it was indexed"])
+                self.refused("convert", bad, self.copy, "--to", "record", code=3, says=["has changed since it was indexed"])
                 done = self.ok("convert", bad, self.copy, "--to", "record", *SKIP, code=4)
                 self.assertIn("samples that are not as they were are left out", done.err)
                 self.assertEqual([(row[0], row[1]) for row in self.listed()], [(self.keys(whole)[31], "damaged-input")])
                 self.assertEqual(self.keys(self.copy), [key for row, key in enumerate(self.keys(whole)) if row != 31])
                 self.ok("verify", self.copy)
                 bad.write_bytes(content + bytes(4096))
-                self.refused("convert", bad, self.copy, "--to", "record", *SKIP, "--overwrite", says=["has changed since it was indexed"])
+                self.refused("convert", bad, self.copy, "--to", "record", *SKIP, "--overwrite", code=3, says=["has changed since it was indexed"])
                 shutil.rmtree(self.copy)
                 if name != "x.h5":  # whose keys are at its end
                     self.check_truncated(whole, bad, content[: content.index(image)])
 
     def check_truncated(self, whole, bad, left):
         bad.write_bytes(left)
-        self.refused("convert", bad, self.copy, "--to", "record", says=["has changed since it was indexed"])
+        self.refused("convert", bad, self.copy, "--to", "record", code=3, says=["has changed since it was indexed"])
         self.ok("convert", bad, self.copy, "--to", "record", *SKIP, code=4)
         index = read_index(f"{whole}.index.npy")
         ends = [max(int(row[f"{field}.offset"]) + int(row[f"{field}.length"]) for field in ("key", "image")) for row in index]

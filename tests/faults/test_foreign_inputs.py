@@ -104,7 +104,7 @@ class ForeignLmdb(FaultCase):
         self.file.write_bytes(self.content + bytes(4096))
         for words in (["info"], ["cat"], ["convert"]):
             more = {"cat": [0], "convert": [self.folder / "again", "--to", "record"]}.get(words[0], [])
-            self.refused(*words, self.file, *more, says=["changed since it was indexed"])
+            self.refused(*words, self.file, *more, code=3, says=["changed since it was indexed"])
         self.file.write_bytes(self.content)
         os.utime(self.file, ns=(0, time.time_ns() - 10**12))
         self.ok("info", self.file)  # times are not content

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
 
 import h5py
 import lmdb
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import shale
 import shale.torch
-from conftest import run_shale
+from conftest import SHALE, run_shale
 from tfrecord.writer import TFRecordWriter
 
 FILES, ROWS = 12, 3
@@ -116,8 +117,8 @@ def test_a_changed_file_is_indexed_again_alone(records):
     content = (records / "part-5.tfrecord").read_bytes()
     write_records(records / "part-5.tfrecord", 7, 4)
     for words in (("info", records), ("verify", records), ("ls", records), ("cat", records, "0"), ("convert", records, records.parent / "out", "--to", "record")):
-        assert b"part-5.tfrecord: has changed since it was indexed" in run_shale(*words, code=1).stderr
-    with pytest.raises(shale.Error, match="part-5.tfrecord.*has changed since it was indexed"):
+        assert b"part-5.tfrecord: has changed since it was indexed" in run_shale(*words, code=3).stderr
+    with pytest.raises(shale.DamagedError, match="part-5.tfrecord.*has changed since it was indexed"):
         shale.Dataset(records)
     assert b"files: 1 indexed, 11 as they were" in run_shale("index", records).stdout
     after = {file.name: file.stat().st_mtime_ns for file in index.glob("*.npy")}
@@ -131,7 +132,8 @@ def test_a_changed_file_is_indexed_again_alone(records):
     assert plain(dataset[0])["label"] == 0
     with pytest.raises(shale.Error, match="part-5.tfrecord.*has changed since it was indexed"):
         _ = dataset[16]
-    assert b"has the same size, but" in run_shale("verify", records, code=1).stderr
+    for words in (("verify", records), ("ls", records), ("cat", records, "0"), ("convert", records, records.parent / "out", "--to", "record")):
+        assert b"has the same size, but" in run_shale(*words, code=3).stderr
 
 
 def test_a_file_that_is_missing_new_or_renamed(records):
@@ -266,3 +268,157 @@ def test_an_index_beside_each_file_still_serves(records):
         run_shale("index", file, "--crc")
     assert b"every byte is as it was written" in run_shale("verify", records).stdout
     assert len(samples_of(records)) == FILES * ROWS
+
+
+def flip_bit(path):
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+
+
+def swap(one, other):
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+
+
+ARRAY_CHANGES = {
+    "removed": lambda folder: (folder / "x3.npy").unlink(),
+    "renamed": lambda folder: (folder / "x3.npy").rename(folder / "x30.npy"),
+    "swapped": lambda folder: swap(folder / "x3.npy", folder / "x4.npy"),
+    "longer": lambda folder: np.save(folder / "x3.npy", np.zeros((ROWS + 1, 2), "f4")),
+    "empty": lambda folder: (folder / "x3.npy").write_bytes(b""),
+    "flipped": lambda folder: flip_bit(folder / "x3.npy"),
+}
+
+
+@pytest.mark.parametrize("change", ARRAY_CHANGES)
+def test_arrays_that_are_not_what_was_indexed_are_read_by_nothing(tmp_path, change):
+    folder, out = tmp_path / "set", tmp_path / "out"
+    folder.mkdir()
+    make_arrays(folder)
+    run_shale("convert", folder, tmp_path / "before", "--to", "record")
+    shale.index(folder, crc=True)
+    ARRAY_CHANGES[change](folder)
+    for words in (
+        ("ls", folder),
+        ("cat", folder, "0"),
+        ("verify", folder),
+        ("report", folder, "-o", tmp_path / "page.html"),
+        ("convert", folder, out, "--to", "record"),
+        ("convert", folder, out, "--to", "npy", "--shuffle"),
+        ("convert", f"a={folder}", f"b={folder}", out, "--to", "record"),
+        ("info", f"a={folder}", f"b={folder}"),
+        ("resample", folder, tmp_path / "drawn.npy"),
+        ("verify", tmp_path / "before", "--against", folder),
+    ):
+        told = run_shale(*words, code=3)
+        assert b"x3.npy" in told.stdout + told.stderr, words
+    if change not in ("swapped", "flipped"):
+        assert b"x3.npy" in run_shale("info", folder, code=3).stderr
+    with pytest.raises(shale.DamagedError, match="x3.npy"), shale.Dataset(folder) as dataset:
+        _ = dataset[3 * ROWS]
+    assert not out.exists()
+    if change != "empty":
+        shale.index(folder)
+        run_shale("convert", folder, out, "--to", "record")
+
+
+def test_one_array_that_is_not_what_was_indexed(tmp_path):
+    file = tmp_path / "x.npy"
+    np.save(file, np.arange(20).reshape(10, 2))
+    shale.index(file, index_dir=tmp_path / "index")
+    flip_bit(file)
+    for words in (("convert", file, tmp_path / "out", "--to", "record"), ("info", file), ("verify", file), ("cat", file, "0")):
+        assert b"x.npy: has changed since it was indexed" in run_shale(*words, "--index-dir", tmp_path / "index", code=3).stderr
+    shale.index(file, index_dir=tmp_path / "index")
+    run_shale("convert", file, tmp_path / "out", "--to", "record", "--index-dir", tmp_path / "index")
+
+
+def test_arrays_that_are_new_are_not_read_before_they_are_indexed(tmp_path):
+    make_arrays(tmp_path)
+    run_shale("index", tmp_path)
+    np.save(tmp_path / "x99.npy", np.zeros((ROWS, 2), "f4"))
+    told = run_shale("convert", tmp_path, tmp_path.parent / "fewer", "--to", "record")
+    assert b"1 file is not in the index, and not read: x99.npy" in told.stderr
+    assert len(shale.Dataset(tmp_path.parent / "fewer")) == FILES * ROWS
+    pattern, index = str(tmp_path / "x?.npy"), tmp_path.parent / "index"
+    run_shale("index", pattern, "--index-dir", index)
+    run_shale("convert", pattern, tmp_path.parent / "some", "--to", "record", "--index-dir", index)
+    assert len(shale.Dataset(tmp_path.parent / "some")) == 10 * ROWS
+
+
+def test_hints_name_the_command_that_indexes_the_set_again(records):
+    shale.index(records, crc=True)
+    index, command = records / ".shale-index", f"shale index {records}".encode()
+    before = {name: (index / name).read_bytes() for name in ("dataset.json", "00004.blocks.npy", "00004.index.npy")}
+
+    def check(*words, hint=command):
+        told = run_shale(*words, code=3)
+        assert hint in told.stderr.split(b"hint: ")[1], told.stderr
+
+    for damaged in (b"", before["dataset.json"][:-9], before["dataset.json"].replace(b"image", b"imagf")):
+        (index / "dataset.json").write_bytes(damaged)
+        check("info", records)
+        check("ls", records)
+        check("convert", records, records.parent / "out", "--to", "record")
+        check("verify", records)
+        with pytest.raises(shale.DamagedError, match="dataset.json") as caught:
+            shale.Dataset(records)
+        assert f"shale index {records}" in caught.value.hint
+    (index / "dataset.json").write_bytes(before["dataset.json"])
+    for name in ("00004.blocks.npy", "00004.index.npy"):
+        (index / name).unlink()
+        check("verify", records)
+        if name == "00004.index.npy":
+            check("ls", records, hint=b"shale index")
+            check("convert", records, records.parent / "out", "--to", "record", hint=b"shale index")
+        (index / name).write_bytes(before[name])
+    (records / "part-5.tfrecord").unlink()
+    check("info", records)
+    check("verify", records)
+
+
+def test_a_block_list_of_an_array_that_is_missing(tmp_path):
+    make_arrays(tmp_path)
+    shale.index(tmp_path, crc=True)
+    (tmp_path / ".shale-index/00004.blocks.npy").unlink()
+    with pytest.raises(shale.DamagedError, match="00004.blocks.npy") as caught, shale.Dataset(tmp_path, verify=True) as dataset:
+        _ = dataset[4 * ROWS]
+    assert "shale index" in caught.value.hint
+
+
+def test_a_dataset_with_an_index_dir_makes_the_index_of_a_set(records, tmp_path):
+    pattern, index = str(records / "*.tfrecord"), tmp_path / "index"
+    assert len(shale.Dataset(pattern, index_dir=index)) == FILES * ROWS
+    before = (index / "dataset.json").read_bytes()
+    assert len(shale.Dataset(pattern, index_dir=index)) == FILES * ROWS
+    assert (index / "dataset.json").read_bytes() == before
+    write_records(records / "part-5.tfrecord", 7, 4)
+    assert len(shale.Dataset(pattern, index_dir=index)) == FILES * ROWS + 1
+    files = sorted(records.glob("*.tfrecord"))
+    assert samples_of(files, index_dir=tmp_path / "other", verify=True)[0]["label"] == 0
+    assert manifest_of(tmp_path / "other")["shards"][0]["files"][0]["xxh3_128"]
+
+
+def test_a_plan_of_a_set_is_one_plan(records):
+    told = run_shale("index", records, "--dry-run").stdout
+    assert b"would index 36 samples of record" in told and b"files: 12\n" in told and told.count(b"index: ") == 1
+    assert not (records / ".shale-index").exists()
+    assert b"pass --index-dir" in run_shale("index", records / "part-*.tfrecord", "--dry-run", code=2).stderr
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_more_files_than_may_be_open_are_a_set(tmp_path, kind):
+    """Without an index, with one, and while it is made."""
+    folder, out = tmp_path / "set", tmp_path / "out"
+    folder.mkdir()
+    MAKERS[kind](folder)
+    for file in sorted(folder.iterdir()):
+        for copy in range(1, 9):
+            (shutil.copytree if file.is_dir() else shutil.copy)(file, file.with_name(file.name.replace(".", f"{copy}00.")))
+    for words in (("info",), ("ls",), ("convert", out, "--to", "record"), ("index",), ("verify",), ("ls",)):
+        command = ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", SHALE, words[0], folder, *words[1:]]
+        done = subprocess.run(list(map(os.fspath, command)), capture_output=True, check=False)
+        assert done.returncode == 0, (words, done.stderr)
+    assert len(shale.Dataset(out)) == 9 * FILES * ROWS

@@ -474,15 +474,4 @@ std::string note_on_missing_files(const std::vector<SetMember>& files) {
                      missing > kShown ? " ..." : "");
 }
 
-std::vector<std::string> words_with_sets(const std::vector<std::string>& words) {
-  const std::optional<struct stat> facts =
-      words.size() == 1 ? facts_behind(words.front()) : std::nullopt;
-  const bool may_be_set = words.size() == 1 && !(facts && S_ISREG(facts->st_mode));
-  const auto files = may_be_set ? files_of_set(words.front()) : std::nullopt;
-  if (!files) return words;
-  std::vector<std::string> paths;
-  for (const SetMember& file : *files) paths.push_back(file.path);
-  return paths;
-}
-
 }  // namespace shale

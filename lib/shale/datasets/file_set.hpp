@@ -58,8 +58,4 @@ struct SetOfSplit {
 /// are missing; else empty.
 [[nodiscard]] std::string note_on_missing_files(const std::vector<SetMember>& files);
 
-/// The words as they are; for a single one that is a folder or pattern of a set, the paths of its
-/// files.
-[[nodiscard]] std::vector<std::string> words_with_sets(const std::vector<std::string>& words);
-
 }  // namespace shale

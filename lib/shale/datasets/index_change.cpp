@@ -38,7 +38,7 @@ std::optional<std::string> change_of_indexed(const InputFile& file, const Manife
 }
 
 Error changed_file(const std::string& file, std::string_view change) {
-  Error error(Code::mismatch, "has changed since it was indexed: {}", change);
+  Error error(Code::damaged, "has changed since it was indexed: {}", change);
   return error.at(file);
 }
 

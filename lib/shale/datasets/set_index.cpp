@@ -41,6 +41,19 @@ Error changed_member(const std::string& file, std::string_view change,
                         command_of(request, manifest)));
 }
 
+// One that cannot be read is made again from the files.
+ShardList open_lines(const DatasetRequest& request, const DatasetPaths& paths) try {
+  return open_shard_list(paths, request.memory_bytes);
+} catch (const Error& error) {
+  if (error.code() != Code::damaged) throw;
+  throw Error(Code::damaged, "{}", error.message())
+      .at(error.file(), error.offset())
+      .because(error.cause())
+      .hint(fmt::format(
+          "run '{}': it indexes the set again",
+          index_command(name_of_set(request), request.index_folder, request.parsing, false)));
+}
+
 // Finds the files that the lines of an index name among those of the set.
 class Members {
  public:
@@ -99,7 +112,7 @@ void note_new_files(OpenedDataset& set, const DatasetRequest& request,
 }
 
 bool is_as_wanted(const Manifest& manifest, const DatasetRequest& request) {
-  return is_file_set(manifest) && request.axes.empty() &&
+  return request.axes.empty() &&
          (!request.parsing.is_given() || is_parsed_so(manifest.layout, request.parsing)) &&
          (!request.with_checksums || manifest.layout.has_checksums);
 }
@@ -141,9 +154,9 @@ std::optional<OpenedDataset> open_set_index(const DatasetRequest& request,
   OpenedDataset set;
   set.paths = DatasetPaths(folder);
   if (!is_manifest(set.paths.manifest)) return std::nullopt;
-  set.shards = open_shard_list(set.paths, request.memory_bytes);
+  set.shards = open_lines(request, set.paths);
   set.manifest = set.shards.manifest();
-  if (!is_as_wanted(set.manifest, request)) return std::nullopt;
+  if (!is_file_set(set.manifest)) return std::nullopt;
   set.manifest.source.kind = kFileListKind;
   RootedFiles all = rooted(path, files);
   set.paths.shards = all.folder;
@@ -174,7 +187,7 @@ std::optional<OpenedDataset> open_set_index(const DatasetRequest& request,
   }
   note_new_files(set, request, files, members.others());
   if (!request.trusts_sizes) refuse_changed_members(request, set, events);
-  return set;
+  return is_as_wanted(set.manifest, request) ? std::optional(std::move(set)) : std::nullopt;
 }
 
 void refuse_changed_members(const DatasetRequest& request, const OpenedDataset& set,

@@ -7,6 +7,7 @@
 #include "shale/data/mismatch.hpp"
 #include "shale/io/read_errors.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/index_file.hpp"
 
 namespace shale {
@@ -72,12 +73,20 @@ void copy_from(const Block& block, Bytes bytes, std::span<const Extent> extents)
   }
 }
 
+// Errors: same as prove_block_list.
+InputFile open_block_list(const DatasetPaths& paths, const ManifestShard& shard) try {
+  return InputFile(join_path(paths.lists, shard.blocks.name));
+} catch (const Error& error) {
+  if (error.code() == Code::not_found) prove_block_list(paths, shard);
+  throw;
+}
+
 }  // namespace
 
 BlockHashes::BlockHashes(const DatasetPaths& paths, const ManifestShard& shard) {
   for (const ManifestFile& file : shard.files)
     first_.push_back(first_.back() + block_count(file.bytes));
-  const InputFile list(join_path(paths.lists, shard.blocks.name));
+  const InputFile list = open_block_list(paths, shard);
   hashes_ = read_block_list(list, first_.back());
   for (std::size_t i = 0; i < shard.files.size(); ++i) {
     const Hash128 found = hash_of_blocks(of_file(i));

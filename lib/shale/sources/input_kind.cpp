@@ -25,6 +25,7 @@
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/array_source.hpp"
+#include "shale/sources/array_words.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
@@ -267,11 +268,13 @@ Error for_folders_only(const InputRequest& request, std::string_view option) {
 }
 
 Recognition recognize_arrays(SoughtInput& input) {
+  const InputRequest& request = input.request;
+  ArrayWords read = words_as_indexed(request.inputs, request.container.index_folder, input.events);
   std::optional<ArrayColumns> arrays =
-      find_array_columns(words_with_sets(input.request.inputs), input.request.fields.only,
-                         input.request.fields.dropped, input.request.axes);
+      find_array_columns(read.words, request.fields.only, request.fields.dropped, request.axes);
   if (!arrays) return {};
-  if (std::string note = note_on_words(input.request.inputs); !note.empty())
+  std::ranges::move(read.notes, std::back_inserter(arrays->notes));
+  if (std::string note = note_on_words(request.inputs); !note.empty())
     arrays->notes.push_back(std::move(note));
   const auto found_arrays = std::make_shared<ArrayColumns>(std::move(*arrays));
   return {Certainty::certain, [found_arrays](SoughtInput& found) {
@@ -345,8 +348,14 @@ Recognition recognize_dataset(SoughtInput& input) {
 // ---- several inputs with names
 
 // Each is opened by its own kind.
-OpenedInput open_joined(SoughtInput& input, const std::vector<JoinedGroup>& groups) {
+OpenedInput open_joined(SoughtInput& input, std::vector<JoinedGroup> groups) {
   const InputRequest& request = input.request;
+  for (JoinedGroup& group : groups) {
+    if (group.what != JoinedGroup::What::arrays) continue;
+    ArrayWords read = words_as_indexed(group.words, {}, input.events);
+    group.words = std::move(read.words);
+    for (const std::string& note : read.notes) input.events.say(note);
+  }
   if (groups.size() == 1) {
     InputRequest one = request;
     one.inputs = groups.front().words;
@@ -429,7 +438,7 @@ constexpr InputKind kInputKinds[] = {
      .refusal = not_for_named_folders},
     {.name = "arrays",
      .recognize = recognize_arrays,
-     .takes = kTakesOrder | kTakesAxis,
+     .takes = kTakesOrder | kTakesIndexDir | kTakesAxis,
      .may_be_rows = true,
      .refusal = for_folders_only},
     {.name = "a list of files",

@@ -24,11 +24,11 @@ namespace {
 
 using What = JoinedGroup::What;
 
-// One word, and the files that it stands for if those are arrays.
+// One word, and what it names.
 struct NamedInput {
   std::string name = {}, path = {};
   std::optional<What> what = {};  // nullopt: there is nothing
-  std::vector<std::string> arrays = {};
+  bool is_set_of_arrays = false;
 };
 
 bool is_array_at(const std::string& path) {
@@ -60,9 +60,8 @@ NamedInput look_at_word(const std::string& word) {
     return input;
   }
   if (const auto files = files_of_set(input.path)) {
-    input.what = is_array_at(files->front().path) ? What::arrays : What::other;
-    for (const SetMember& file : *files) input.arrays.push_back(file.path);
-    if (input.what == What::other) input.arrays.clear();
+    input.is_set_of_arrays = is_array_at(files->front().path);
+    input.what = input.is_set_of_arrays ? What::arrays : What::other;
   } else if (place == Place::empty_folder || place == Place::other_folder) {
     input.what = What::folders;
   } else if (is_there) {
@@ -115,8 +114,7 @@ std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& word
     return std::ranges::all_of(
         inputs, [&](const NamedInput& one) { return !one.what || one.what == what; });
   };
-  const bool has_sets =
-      std::ranges::any_of(inputs, [](const NamedInput& one) { return !one.arrays.empty(); });
+  const bool has_sets = std::ranges::any_of(inputs, &NamedInput::is_set_of_arrays);
   if (are_all(What::folders) || (are_all(What::arrays) && !has_sets)) return {};
   refuse_odd(inputs);
   std::vector<JoinedGroup> groups;
@@ -130,8 +128,7 @@ std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& word
                                                                   .words = {},
                                                                   .names = {}})
                                 : *same;
-    if (input.arrays.empty()) input.arrays.push_back(input.path);
-    for (const std::string& path : input.arrays) group.words.push_back(input.name + "=" + path);
+    group.words.push_back(input.name + "=" + input.path);
     group.names.push_back(input.name);
   }
   for (JoinedGroup& group : groups) {

@@ -44,6 +44,15 @@ bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog
   return true;
 }
 
+void note_change(const VerifyRequest& request, const std::string& file, const Manifest& manifest,
+                 std::string_view change, VerifyLog& log) {
+  log.note(fmt::format(
+      "{} has changed since it was indexed: {}; if that is intended, run '{}' to index it again",
+      printable(file), change,
+      index_command(file, request.index_folder, parsing_of(manifest.layout),
+                    manifest.layout.has_checksums)));
+}
+
 // A file of another tool whose index is missing, or of an earlier state: its structure is all
 // there is to check.
 void check_unindexed(const VerifyRequest& request, const std::string& file,
@@ -74,8 +83,12 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
   } catch (const Error& error) {
     log.add_damage(error, "");
   }
-  if (change && log.findings() == 0)
-    throw stale_index(file, request.index_folder, manifest, *change);
+  if (change) {
+    if (log.findings() == 0)
+      log.add_damage(stale_index(file, request.index_folder, manifest, *change), "");
+    note_change(request, file, manifest, *change, log);
+    return;
+  }
   log.note(fmt::format("only its structure {}; run '{}' to make an index with checksums",
                        report.proves_container ? "and the checksums in the file were checked"
                                                : "was checked: payload bytes cannot be verified",
@@ -98,9 +111,7 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
                         shards[0].files[0].bytes == InputFile(file).size() &&
                         request.depth != VerifyDepth::quick;
   if (can_tell) {
-    log.note(fmt::format(
-        "{} has changed since it was indexed: {}; if that is intended, run '{}' to index it again",
-        printable(file), *change, command()));
+    note_change(request, file, manifest, *change, log);
   } else if (!is_indexed || change) {
     check_unindexed(request, file, manifest, change, log);
     return false;

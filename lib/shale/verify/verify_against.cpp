@@ -20,6 +20,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/array_source.hpp"
+#include "shale/sources/array_words.hpp"
 #include "shale/sources/chosen_fields.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/input_request.hpp"
@@ -169,14 +170,16 @@ std::vector<SampleAxis> axes_of(const Manifest& manifest) {
 // Where not all arrays go together, or can be read, those that became fields; `others` then says
 // what is wrong with the rest.
 std::optional<ArrayColumns> find_compared_arrays(const VerifyRequest& request, const Manifest& ours,
-                                                 std::string& others) {
+                                                 std::string& others, const Events& events) {
+  const std::vector<std::string> words =
+      words_as_indexed(request.against, request.index_folder, events).words;
   try {
-    return find_array_columns(words_with_sets(request.against), {}, {}, axes_of(ours));
+    return find_array_columns(words, {}, {}, axes_of(ours));
   } catch (const Error& error) {
     if (error.code() == Code::usage || error.code() == Code::io) throw;
     try {
-      std::optional<ArrayColumns> chosen = find_array_columns(
-          words_with_sets(request.against), names_in_input(ours), {}, axes_of(ours));
+      std::optional<ArrayColumns> chosen =
+          find_array_columns(words, names_in_input(ours), {}, axes_of(ours));
       others = error.message();
       return chosen;
     } catch (const Error& again) {
@@ -545,7 +548,8 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
       with_optional(find_named_folders(request.against), names);
   std::string others;
   if (std::optional<ArrayColumns> arrays =
-          folders.empty() ? find_compared_arrays(request, manifest, others) : std::nullopt) {
+          folders.empty() ? find_compared_arrays(request, manifest, others, log.events())
+                          : std::nullopt) {
     const LeftOutList left_out = std::move(arrays->left_out);
     compare_with_arrays(request, dataset, std::move(*arrays), log);
     if (!others.empty())

@@ -66,7 +66,7 @@ TEST_CASE("open dataset: the index of a file that has changed is refused") {
   std::string bytes = read_text(grid.path);
   bytes.back() ^= 1;
   write_file(grid.path, bytes);
-  CHECK(error_of([&] { (void)grid.open({.path = grid.path}); }).code() == Code::mismatch);
+  CHECK(error_of([&] { (void)grid.open({.path = grid.path}); }).code() == Code::damaged);
 }
 
 TEST_CASE("open dataset: options of files are refused for anything else, by name") {

@@ -53,7 +53,7 @@ TEST_CASE("set index: files that change, go or come are named, and indexed again
   const Grids grids;
   (void)grids.index();
   grids.add("part-1", 7);
-  CHECK(grids.refusal().code() == Code::mismatch);
+  CHECK(grids.refusal().code() == Code::damaged);
   CHECK(grids.refusal().file() == grids.dir / "part-1");
   IndexedSet made = grids.index();
   CHECK(made.indexed == 1);
@@ -77,7 +77,7 @@ TEST_CASE("set index: bytes that change in the same size are found by who does n
   std::string bytes = grid_bytes(columns_of(3), 3);
   bytes.back() ^= 1;
   write_file(grids.dir / "part-0", bytes);
-  CHECK(grids.refusal().code() == Code::mismatch);
+  CHECK(grids.refusal().code() == Code::damaged);
   CHECK_NOTHROW((void)open_dataset({.path = grids.dir.path(), .trusts_sizes = true}, {}));
 }
 

@@ -136,8 +136,7 @@ TEST_CASE("foreign rows: a file that does not hold its rows, or has changed, is 
   write_file(dir / "big.grid", bytes);
   (void)index_file(indexing(dir / "big.grid"), {});
   write_file(dir / "big.grid", bytes + "more");
-  CHECK(error_of([&] { Loader(request_of(dir / "big.grid", false), {}); }).code() ==
-        Code::mismatch);
+  CHECK(error_of([&] { Loader(request_of(dir / "big.grid", false), {}); }).code() == Code::damaged);
 }
 
 TEST_CASE(
