@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shale/base/path_text.hpp"
@@ -98,8 +99,10 @@ DatasetPaths paths_of_index(const std::string& file, const std::string& index_fo
                     next = join_path(work, WorkFolder::kNewName),
                     next_manifest = join_path(next, fmt::format("{}.{}", name, kManifestName)),
                     old = join_path(work, kOldManifest);
-  for (int look = 0; look < kLooksAtPlace || (look < kMostLooks && stands(work)); ++look) {
+  for (int look = 0; look < kMostLooks; ++look) {
     if (is_manifest(paths.manifest)) return paths;
+    // Nothing is under way: if the index has come to its name since, it is there.
+    if (!stands(work)) return paths;
     const bool is_file_old = stands(join_path(next, name));
     if (is_file_old && is_manifest(old)) {
       paths.manifest = old;
@@ -213,7 +216,9 @@ std::vector<std::string> splits_in(const std::string& directory) {
   std::size_t left = kMostEntriesBesideSplits;
   visit_names(directory, [&](const std::string& name) {
     const bool may_be_one = !is_split_name(name) && !name.starts_with('.') && !part_of_name(name);
-    if (may_be_one && holds_dataset(join_path(directory, name))) others.push_back(name);
+    const auto facts = may_be_one ? facts_behind(join_path(directory, name)) : std::nullopt;
+    if (facts && S_ISDIR(facts->st_mode) && holds_dataset(join_path(directory, name)))
+      others.push_back(name);
     return left-- > 0;
   });
   std::ranges::sort(others);
