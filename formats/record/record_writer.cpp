@@ -17,6 +17,9 @@ namespace {
 using Role = PlannedFeature::Role;
 using Integers = std::span<const std::int64_t>;
 
+// Of a record with one value that is not copied, and few fields.
+constexpr std::size_t kUsualPieces = 4, kUsualCopies = 256;
+
 // A shape's sides as the integers that an Int64List holds: the same 64 bits.
 Integers as_integers(std::span<const std::uint64_t> shape) {
   return {reinterpret_cast<const std::int64_t*>(shape.data()), shape.size()};
@@ -59,24 +62,27 @@ const std::vector<PlannedFeature>& plan_of(const Schema& schema) {
   return plan;
 }
 
-// The features of one sample.
+// The features of one sample after the other, in memory that serves the next.
 class SampleFeatures {
  public:
   // Only payload is borrowed: the key and the numbers live in the sample, which may be gone before
   // the record.
-  SampleFeatures(const std::vector<PlannedFeature>& plan, const Sample& sample,
-                 const Schema& schema)
-      : sample_(sample), schema_(schema) {
-    if (schema.has_ragged()) find_shapes();
+  void take(const std::vector<PlannedFeature>& plan, const Sample& sample, const Schema& schema) {
+    shapes_.clear();
+    floats_.clear();
+    features_.clear();
+    planned_.clear();
+    if (schema.has_ragged()) {
+      ShapeWalk walk(sample.sides);
+      for (const Field& field : schema.fields) shapes_.push_back(walk.next(field));
+    }
     if (std::ranges::any_of(schema.fields, is_of_floats))
       floats_.resize(sizeof(float) * schema.fields.size());
-    features_.reserve(plan.size());
-    planned_.reserve(plan.size());
     for (const PlannedFeature& planned : plan) {
       const bool is_absent = planned.role != Role::key &&
                              std::holds_alternative<std::monostate>(sample.values[planned.field]);
       if (is_absent) continue;
-      features_.push_back(feature_of(planned));
+      features_.push_back(feature_of(planned, sample, schema));
       planned_.push_back(&planned);
     }
   }
@@ -88,15 +94,10 @@ class SampleFeatures {
   }
 
  private:
-  void find_shapes() {
-    ShapeWalk walk(sample_.sides);
-    for (const Field& field : schema_.fields) shapes_.push_back(walk.next(field));
-  }
-
-  Feature feature_of(const PlannedFeature& planned) {
+  Feature feature_of(const PlannedFeature& planned, const Sample& sample, const Schema& schema) {
     if (planned.role == Role::key)
-      return {.name = planned.name, .value = as_bytes(sample_.key), .is_copied = true};
-    const Field& field = schema_.fields[planned.field];
+      return {.name = planned.name, .value = as_bytes(sample.key), .is_copied = true};
+    const Field& field = schema.fields[planned.field];
     if (planned.role == Role::dtype)
       return {.name = planned.name, .value = as_bytes(field.dtype.descr()), .is_copied = true};
     if (planned.role == Role::shape) {
@@ -107,11 +108,9 @@ class SampleFeatures {
     const auto floats =
         floats_.empty() ? std::span<std::byte>()
                         : std::span(floats_).subspan(sizeof(float) * planned.field, sizeof(float));
-    return value_feature(planned.name, sample_.values[planned.field], field, floats);
+    return value_feature(planned.name, sample.values[planned.field], field, floats);
   }
 
-  const Sample& sample_;
-  const Schema& schema_;
   std::vector<std::span<const std::uint64_t>> shapes_;  // only if a field is ragged
   std::vector<std::byte> floats_;
   std::vector<Feature> features_;
@@ -165,7 +164,9 @@ class RecordShardWriter final : public ShardWriter {
 }  // namespace
 
 Record encode_record(const Sample& sample, const Schema& schema, const OptionSet&) {
-  const SampleFeatures of_sample(plan_of(schema), sample, schema);
+  static thread_local SampleFeatures of_sample;
+  static thread_local std::vector<FieldPlace> places;
+  of_sample.take(plan_of(schema), sample, schema);
   const std::span<const Feature> features = of_sample.features();
   const std::uint64_t payload = example_bytes(features);
   check_limits(sample, payload);
@@ -173,8 +174,10 @@ Record encode_record(const Sample& sample, const Schema& schema, const OptionSet
   Record record;
   record.key = sample.key;
   Blob& frame = record.parts.emplace_back();
+  frame.reserve(kUsualPieces, kFrameHeaderBytes + kFrameTrailerBytes +
+                                  std::min<std::uint64_t>(payload, kUsualCopies));
   frame.append_copy(frame_header(payload));
-  std::vector<FieldPlace> places = append_example(features, frame);
+  places = append_example(features, frame, std::move(places));
   for (FieldPlace& place : places) place.offset += kFrameHeaderBytes;
 
   PayloadChecksum checksum(places, kFrameHeaderBytes);

@@ -1,7 +1,12 @@
 #include "python/bindings/interpreter.hpp"
 
+#include <atomic>
+
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "shale/base/error.hpp"
 
 namespace nb = nanobind;
 
@@ -29,6 +34,13 @@ bool CallingThread::was_interrupted() {
   if (now - last_look_ < kSignalInterval) return false;
   last_look_ = now;
   return locked([] { return or_parked(PyErr_CheckSignals) != 0; });
+}
+
+unsigned forks_so_far() {
+  static std::atomic<unsigned> forks = 0;
+  static const int is_counting = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  if (is_counting != 0) throw Error(Code::bug, "the forks of this process cannot be counted");
+  return forks;
 }
 
 nb::object import_name(const char* module, const char* name) {

@@ -6,6 +6,11 @@
 
 namespace shale {
 
+void Blob::reserve(std::size_t pieces, std::size_t copied_bytes) {
+  pieces_.reserve(pieces);
+  own_.reserve(copied_bytes);
+}
+
 void Blob::append_copy(Bytes bytes) {
   if (bytes.empty()) return;
   const bool extends_last =

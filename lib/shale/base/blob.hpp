@@ -15,6 +15,8 @@ namespace shale {
 /// Not thread-safe.
 class Blob {
  public:
+  /// Makes room for so many pieces, and for so many bytes of copies.
+  void reserve(std::size_t pieces, std::size_t copied_bytes);
   /// Adds a copy of `bytes`.
   void append_copy(Bytes bytes);
   /// Adds a reference to `bytes`.

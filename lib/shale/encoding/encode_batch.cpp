@@ -414,8 +414,10 @@ EncodedBatch encode_batch(Batch batch, const SourceInfo& source, const Encoding&
   } else if (batch.leaves_large) {
     encoded.samples.push_back(encode_unread(batch, source, encoding, reader, step));
   } else {
-    std::vector<Sample> samples =
-        batch.pending.empty() ? std::exchange(batch.held, {}) : load_batch(batch, source, reader);
+    std::vector<Sample> read;
+    if (!batch.pending.empty()) read = load_batch(batch, source, reader);
+    // Those of a stream stay with their batch, whose memory is used again.
+    std::vector<Sample>& samples = batch.pending.empty() ? batch.held : read;
     encoded.samples.reserve(samples.size());
     for (std::size_t i = 0; i < samples.size(); ++i) {
       std::optional<EncodedSample> sample =

@@ -139,8 +139,9 @@ std::optional<Batch> SampleQueue::next(std::size_t in_flight) {
 void SampleQueue::recycle(Batch batch) {
   const std::lock_guard guard(mutex_);
   if (batch.is_lent) is_lending_ = false;
-  // A buffer that one huge sample needed would hold memory that no lease covers.
+  // What one huge sample needed would hold memory that no lease covers.
   if (batch.buffer.capacity() <= batch_bytes_) buffers_.push_back(std::move(batch.buffer));
+  if (!batch.is_lent) spare_.push_back(std::move(batch.held));
   batch = {};
   ++recycled_;
   has_room_.notify_all();
@@ -179,6 +180,10 @@ bool SampleQueue::make_room(const Sample& sample) {
   if (!lease) return false;
   open_.emplace().lease = std::move(*lease);
   open_cost_ = 0;
+  if (!spare_.empty()) {
+    emptied_ = std::move(spare_.back());
+    spare_.pop_back();
+  }
   if (!buffers_.empty() && needed == batch_bytes_) {
     open_->buffer = std::move(buffers_.back());
     buffers_.pop_back();
@@ -196,6 +201,11 @@ void SampleQueue::put(const Sample& sample) {
     return Bytes(into);
   };
   Sample held;
+  if (!emptied_.empty()) {
+    held = std::move(emptied_.back());
+    emptied_.pop_back();
+    held.values.clear();
+  }
   held.key = key_of(sample);
   held.sides = sample.sides;
   held.values.reserve(sample.values.size());

@@ -76,6 +76,7 @@ class SampleQueue final : public BatchFeed {
   // Of whoever has the turn.
   std::optional<Batch> open_;  // the batch that is being filled
   std::uint64_t open_cost_ = 0;
+  std::vector<Sample> emptied_;  // samples whose memory the next ones take
   bool is_closed_ = false;
   std::atomic<std::uint64_t> samples_;
 
@@ -84,6 +85,7 @@ class SampleQueue final : public BatchFeed {
   bool is_adding_ = false;
   std::deque<Batch> ready_;
   std::vector<ReadBuffer> buffers_;
+  std::vector<std::vector<Sample>> spare_;  // samples of batches that are done with
   std::exception_ptr failure_;
   std::atomic<bool> has_failed_ = false;
   std::atomic<bool> is_stopped_ = false;

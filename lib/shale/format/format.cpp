@@ -23,23 +23,28 @@ class SumSizer final : public ShardSizer {
 
   [[nodiscard]] std::vector<std::uint64_t> size_with(std::span<const std::uint64_t> part_bytes,
                                                      std::uint64_t samples) const override {
-    if (part_bytes.size() != part_file_.size()) {
-      throw Error(Code::bug, "a record has {} parts, its layout {}", part_bytes.size(),
-                  part_file_.size());
-    }
     std::vector<std::uint64_t> sizes = file_bytes_;
-    for (std::size_t file = 0; file < sizes.size(); ++file)
-      sizes[file] += samples * file_bytes_per_sample_[file];
-    for (std::size_t part = 0; part < part_bytes.size(); ++part)
-      sizes[part_file_[part]] += part_bytes[part];
+    add_to(sizes, part_bytes, samples);
     return sizes;
   }
 
   void add(std::span<const std::uint64_t> part_bytes, std::uint64_t samples) override {
-    file_bytes_ = size_with(part_bytes, samples);
+    add_to(file_bytes_, part_bytes, samples);
   }
 
  private:
+  void add_to(std::span<std::uint64_t> sizes, std::span<const std::uint64_t> part_bytes,
+              std::uint64_t samples) const {
+    if (part_bytes.size() != part_file_.size()) {
+      throw Error(Code::bug, "a record has {} parts, its layout {}", part_bytes.size(),
+                  part_file_.size());
+    }
+    for (std::size_t file = 0; file < sizes.size(); ++file)
+      sizes[file] += samples * file_bytes_per_sample_[file];
+    for (std::size_t part = 0; part < part_bytes.size(); ++part)
+      sizes[part_file_[part]] += part_bytes[part];
+  }
+
   std::vector<std::uint32_t> part_file_;
   std::vector<std::uint64_t> file_bytes_, file_bytes_per_sample_;
 };

@@ -89,7 +89,7 @@ struct SampleWriter::Impl {
   std::optional<SampleQueue> queue;
   std::unique_ptr<ShardSizer> sizer;  // of a shard with no sample yet
   std::optional<IndexColumns> columns;
-  std::uint64_t most_bytes = 0;  // of a file of a shard
+  std::uint64_t most_bytes = 0, most_record_bytes = 0;  // of a file of a shard, of a sample in it
   std::mutex ending;
   std::future<ConvertReport> result;
   std::jthread thread;
@@ -176,6 +176,7 @@ struct SampleWriter::Impl {
     ShardSetWriter::Options division = target->division(info.schema);
     take_class_names(division, info);
     most_bytes = bytes_for_samples(format(), division);
+    most_record_bytes = std::min(most_bytes, format().can.largest_record);
     sizer = format().create_sizer(info.schema, *format_options);
     columns.emplace(info.schema, wanted.layout);
     const Manifest* const before = target->appended_to();
@@ -303,8 +304,7 @@ struct SampleWriter::Impl {
         elements += list->size();
       }
     }
-    const std::uint64_t limit = std::min(most_bytes, format().can.largest_record);
-    if (bytes + kMostAdded + kMostAddedAField * sample.values.size() <= limit) return;
+    if (bytes + kMostAdded + kMostAddedAField * sample.values.size() <= most_record_bytes) return;
     std::vector<std::uint64_t> parts;
     for (const Blob& part : format().encode(sample, queue->info().schema, *format_options).parts)
       parts.push_back(part.size());

@@ -320,10 +320,15 @@ void IndexWriter::append_elements(IndexRow& row) {
   elements_->append(row.elements);
 }
 
-void IndexWriter::append(IndexRow row) {
-  if (elements_) append_elements(row);
+void IndexWriter::append(const IndexRow& row) {
   row_.clear();
-  columns_.encode(row, row_);
+  if (elements_) {
+    IndexRow numbered = row;
+    append_elements(numbered);
+    columns_.encode(numbered, row_);
+  } else {
+    columns_.encode(row, row_);
+  }
   file_.append(row_.bytes());
   ++rows_;
 }

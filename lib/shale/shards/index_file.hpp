@@ -216,7 +216,7 @@ class IndexWriter {
   /// `elements` where columns.elements() says so.
   IndexWriter(OutputFile file, IndexColumns columns,
               std::optional<OutputFile> elements = std::nullopt);
-  void append(IndexRow row);
+  void append(const IndexRow& row);
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
   /// Adds a base to the places of every row written so far: `key_base`, a base for each field, and
   /// one for the record.

@@ -44,25 +44,15 @@ class ShardPlaces {
   ShardPlaces(const ShardLayout& layout, std::string_view format, std::optional<IndexWriter> index)
       : layout_(layout), format_(format), index_(std::move(index)) {}
 
-  // The row of a record that is given to the format next.
-  void add(const IndexRow& row) {
-    if (index_) unplaced_.push_back(row);
-  }
-
-  // Gives the oldest rows without places theirs: what ShardWriter::append returned.
-  void place(std::span<const std::uint64_t> offsets) {
+  // The row of a record that was given to the format, and what ShardWriter::append returned.
+  void add(const IndexRow& row, std::span<const std::uint64_t> offsets) {
     if (!index_) return;
-    const std::size_t parts = layout_.part_file.size();
-    for (; !offsets.empty(); offsets = offsets.subspan(parts)) {
-      if (offsets.size() < parts || unplaced_.empty()) {
-        throw Error(Code::bug, "format '{}' placed {} parts that it was not given", format_,
-                    offsets.size());
-      }
-      IndexRow row = std::move(unplaced_.front());
-      unplaced_.pop_front();
-      move_places(row, offsets[layout_.key_part], field_bases(offsets), offsets[0]);
-      index_->append(std::move(row));
+    if (unplaced_.empty() && offsets.size() == layout_.part_file.size()) {
+      row_ = row;  // into memory that it has
+      return append(row_, offsets);
     }
+    unplaced_.push_back(row);
+    place(offsets);
   }
 
   // What the format said last. Fills in index or bases of the shard, whose name is known.
@@ -89,6 +79,25 @@ class ShardPlaces {
   }
 
  private:
+  // Gives the oldest rows without places theirs.
+  void place(std::span<const std::uint64_t> offsets) {
+    if (!index_) return;
+    const std::size_t parts = layout_.part_file.size();
+    for (; !offsets.empty(); offsets = offsets.subspan(parts)) {
+      if (offsets.size() < parts || unplaced_.empty()) {
+        throw Error(Code::bug, "format '{}' placed {} parts that it was not given", format_,
+                    offsets.size());
+      }
+      append(unplaced_.front(), offsets);
+      unplaced_.pop_front();
+    }
+  }
+
+  void append(IndexRow& row, std::span<const std::uint64_t> offsets) {
+    move_places(row, offsets[layout_.key_part], field_bases(offsets), offsets[0]);
+    index_->append(row);
+  }
+
   // For each field of the schema, the number of the part it lies in. Valid until the next call.
   [[nodiscard]] std::span<const std::uint64_t> field_bases(std::span<const std::uint64_t> parts) {
     field_bases_.clear();
@@ -100,6 +109,7 @@ class ShardPlaces {
   std::string_view format_;
   std::optional<IndexWriter> index_;
   std::deque<IndexRow> unplaced_;
+  IndexRow row_;
   std::vector<std::uint64_t> field_bases_;
 };
 
@@ -108,13 +118,6 @@ class ShardPlaces {
 std::uint64_t data_buffer_bytes(std::uint64_t memory_bytes) {
   const std::uint64_t share = memory_bytes / 16 / kBlockBytes * kBlockBytes;
   return std::clamp<std::uint64_t>(share, kBlockBytes, 4 * kBlockBytes);
-}
-
-std::vector<std::uint64_t> part_sizes(const Record& record) {
-  std::vector<std::uint64_t> sizes;
-  sizes.reserve(record.parts.size());
-  for (const Blob& part : record.parts) sizes.push_back(part.size());
-  return sizes;
 }
 
 // What the class names add to the first file of each shard; 0: they are not in there.
@@ -174,7 +177,8 @@ struct ShardSetWriter::Impl {
   std::uint64_t shard_elements = 0;  // of the current shard, as all that follows
   DatasetDigest shard_digest;
   std::uint64_t shard_payload = 0;
-  std::int64_t divider = 0;  // of options.divided_by, in the current shard
+  std::int64_t divider = 0;          // of options.divided_by, in the current shard
+  std::vector<std::uint64_t> parts;  // of the record that is added: how large
   Summary summary;
   std::optional<std::uint64_t> rows_a_shard;
 
@@ -222,18 +226,19 @@ struct ShardSetWriter::Impl {
   }
 
   // The largest file of the shard if one more record with these parts were added.
-  [[nodiscard]] std::uint64_t largest_file_with(std::span<const std::uint64_t> parts,
-                                                const Record& record) const {
+  [[nodiscard]] std::uint64_t largest_file_with(const Record& record) const {
     const std::uint64_t samples = record.digest.samples;
     return largest_file_of(sizer->size_with(parts, samples), shard_digest.samples + samples,
                            shard_elements + record.row.elements.size(), columns);
   }
 
   void append(const Record& record) {
-    const std::vector<std::uint64_t> parts = part_sizes(record);
+    parts.clear();
+    for (const Blob& part : record.parts) parts.push_back(part.size());
     const std::uint64_t samples = record.digest.samples;
+    std::uint64_t needed = largest_file_with(record);
     const bool is_full = shard_digest.samples + samples > options.limit_samples ||
-                         is_divided(record) || largest_file_with(parts, record) > sample_bytes;
+                         is_divided(record) || needed > sample_bytes;
     if (shard_digest.samples > 0 && is_full) {
       if (is_one_file()) {
         throw Error(Code::limit, "one {} file holds no more than {} samples", format.name,
@@ -245,23 +250,23 @@ struct ShardSetWriter::Impl {
       if (options.stop_if_asked) options.stop_if_asked();
       commit_shard(false);
       start_shard();
+      needed = largest_file_with(record);
     }
-    if (const std::uint64_t needed = largest_file_with(parts, record); needed > sample_bytes) {
+    if (needed > sample_bytes) {
       throw sample_too_large(needed + options.limit_bytes - sample_bytes, options.limit_bytes)
           .for_sample(record.key, summary.digest.samples);
     }
     if (key_check) key_check->add(record.row.key_hash, record.key);
     if (!open) open_shard();
-    open->places->add(record.row);
-    open->places->place(open->writer->append(record));
-    count(record, parts);
+    open->places->add(record.row, open->writer->append(record));
+    count(record);
   }
 
   [[nodiscard]] bool is_divided(const Record& record) const {
     return options.divided_by && record.row.cells[*options.divided_by].integer != divider;
   }
 
-  void count(const Record& record, std::span<const std::uint64_t> parts) {
+  void count(const Record& record) {
     if (options.divided_by) divider = record.row.cells[*options.divided_by].integer;
     sizer->add(parts, record.digest.samples);
     shard_digest.append(record.digest);

@@ -310,8 +310,10 @@ std::uint64_t example_bytes(std::span<const Feature> features) {
   return delimited_bytes(features_bytes(features));
 }
 
-std::vector<FieldPlace> append_example(std::span<const Feature> features, Blob& out) {
-  std::vector<FieldPlace> places;
+std::vector<FieldPlace> append_example(std::span<const Feature> features, Blob& out,
+                                       std::vector<FieldPlace> reused) {
+  std::vector<FieldPlace> places = std::move(reused);
+  places.clear();
   places.reserve(features.size());
   BlobWriter writer(out);
   writer.tag(kField1, features_bytes(features));

@@ -48,8 +48,9 @@ inline constexpr std::uint64_t kCopiedElementBytes = 256;
 /// list message without elements. Returns where each feature's value lies, relative to the first
 /// byte of the Example (crc32c is left 0): a single element's bytes; of a list the run of (0x0a,
 /// length, bytes) of its elements, with their count; of integers the run of packed varints, of
-/// floats their bytes.
-std::vector<FieldPlace> append_example(std::span<const Feature> features, Blob& out);
+/// floats their bytes. `reused`: places that are not needed any more, for their memory.
+std::vector<FieldPlace> append_example(std::span<const Feature> features, Blob& out,
+                                       std::vector<FieldPlace> reused = {});
 
 /// One feature that was read: where its value lies, and its numbers. Offsets count as those of
 /// `view` do.
