@@ -25,22 +25,36 @@ void make_list(Field& narrow, const Field& wide) {
   if (wide.kind == Kind::tensor) narrow.shape = {kFreeSide};
 }
 
+// Both are strings, or differ in no more than their sides and the kind of their elements.
+bool are_alike(const Field& one, const Field& other) {
+  if (is_string(one) && is_string(other)) return true;
+  return one.kind == other.kind && one.dtype == other.dtype &&
+         one.shape.size() == other.shape.size();
+}
+
 }  // namespace
 
 bool widen(Field& known, const Field& found) {
-  if (is_string(known) && is_string(found)) {
+  if (!are_alike(known, found)) return false;
+  if (is_string(known)) {
     if (found.kind == Kind::bytes) known.kind = Kind::bytes;
     known.is_json = known.is_json && found.is_json;
     return true;
   }
-  if (known.kind != found.kind || known.dtype != found.dtype ||
-      known.shape.size() != found.shape.size())
-    return false;
   if (found.elements == Kind::bytes) known.elements = Kind::bytes;
   for (std::size_t axis = 0; axis < known.shape.size(); ++axis) {
     if (known.shape[axis] != found.shape[axis]) known.shape[axis] = kFreeSide;
   }
   return true;
+}
+
+bool is_wide_enough(const Field& known, const Field& found) {
+  if (!are_alike(known, found)) return false;
+  if (is_string(known))
+    return (known.kind == Kind::bytes || found.kind == Kind::text) &&
+           (!known.is_json || found.is_json);
+  return (known.elements == Kind::bytes || found.elements != Kind::bytes) &&
+         shape_fits(found.shape, known.shape);
 }
 
 bool widen_to_lists(Field& known, Field found) {

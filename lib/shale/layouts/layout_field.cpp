@@ -64,11 +64,6 @@ void name_image_and_label(std::vector<LayoutField>& components) {
   label.name = "label";
 }
 
-bool is_value_of(const Field& field, const Field& found) {
-  Field wider = field;
-  return widen(wider, found) && wider == field;
-}
-
 const LayoutField* find_field(const std::vector<LayoutField>& found, std::string_view name,
                               std::size_t at) {
   if (at < found.size() && found[at].field.name == name) return &found[at];
@@ -83,7 +78,7 @@ bool fit_schema(const std::vector<LayoutField>& found, const Schema& schema) {
     const Field& field = schema.fields[i];
     const LayoutField* const one = find_field(found, field.name, i);
     const bool has_value = one != nullptr && !one->field.is_optional;
-    if (has_value ? !is_value_of(field, one->field) : !field.is_optional) return false;
+    if (has_value ? !is_wide_enough(field, one->field) : !field.is_optional) return false;
     met += has_value ? 1 : 0;
   }
   return met == std::ranges::count_if(found, [&](const LayoutField& one) {

@@ -52,9 +52,6 @@ inline constexpr std::size_t kMostFields = 1'024;
 /// Gives two components, an image and an integer, these names: nearly all of these files have them.
 void name_image_and_label(std::vector<LayoutField>& components);
 
-/// True if the value of a field that was found is one of `field`, as CommonFields made it.
-[[nodiscard]] bool is_value_of(const Field& field, const Field& found);
-
 /// The field of this name; null if there is none. `at`: where it probably is.
 [[nodiscard]] const LayoutField* find_field(const std::vector<LayoutField>& found,
                                             std::string_view name, std::size_t at);
