@@ -364,8 +364,7 @@ OpenedInput open_joined(SoughtInput& input, std::vector<JoinedGroup> groups) {
   std::vector<JoinedPart> parts;
   for (const JoinedGroup& group : groups) {
     OpenedInput opened = group.what == JoinedGroup::What::table
-                             ? orderable(make_table_source(
-                                   group.path, list_memory(request.memory_bytes), input.events))
+                             ? orderable(make_table_source(group.path, input.events))
                              : input.open_one(input_of_group(request, group));
     parts.push_back({.name = group.name,
                      .path = group.path,

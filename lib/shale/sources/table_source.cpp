@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -17,7 +18,8 @@
 #include "shale/base/trimmed.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/io/file_stamp.hpp"
-#include "shale/io/machine_limits.hpp"
+#include "shale/io/scratch_file.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/manifest/csv.hpp"
 
 namespace shale {
@@ -39,15 +41,97 @@ std::optional<Number> number_in(std::string_view cell) {
                                                                   : std::nullopt;
 }
 
+// A scratch file as bytes at offsets: a window of what comes next where it is read in order, and
+// otherwise no more than is wanted. A view ends with the next.
+class ScratchView {
+ public:
+  explicit ScratchView(ScratchFile& file) : file_(file) {}
+
+  [[nodiscard]] Bytes at(std::uint64_t offset, std::uint64_t bytes) {
+    const bool is_held = offset >= begin_ && offset + bytes <= begin_ + held_.size();
+    if (!is_held) {
+      const bool is_next = offset >= begin_ && offset <= begin_ + held_.size();
+      held_.resize(is_next ? std::min(std::max(bytes, kWindowBytes), file_.size() - offset)
+                           : bytes);
+      begin_ = offset;
+      file_.read_exact(offset, held_);
+    }
+    return Bytes(held_).subspan(offset - begin_, bytes);
+  }
+
+ private:
+  static constexpr std::uint64_t kWindowBytes = 64 << 10;
+
+  ScratchFile& file_;
+  std::vector<std::byte> held_;
+  std::uint64_t begin_ = 0;
+};
+
+// The cells of all rows, on disk.
+class StoredRows {
+ public:
+  void add(const std::vector<std::string>& cells) {
+    begins_.append(bytes_of(bytes()));
+    for (const std::string& cell : cells) {
+      cells_.append(bytes_of(std::uint64_t{cell.size()}));
+      cells_.append(as_bytes(cell));
+    }
+    ++rows_;
+  }
+  void finish() { begins_.append(bytes_of(bytes())); }
+
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
+  [[nodiscard]] std::uint64_t bytes() const { return cells_.size(); }
+  // Until the next call.
+  [[nodiscard]] const std::vector<std::string_view>& row(std::uint64_t row) {
+    ByteReader place(begins_view_.at(row * sizeof(std::uint64_t), 2 * sizeof(std::uint64_t)));
+    const std::uint64_t begin = place.read_u64(), end = place.read_u64();
+    row_.clear();
+    for (ByteReader cells(cells_view_.at(begin, end - begin)); !cells.at_end();)
+      row_.push_back(as_text(cells.read_bytes(cells.read_u64())));
+    return row_;
+  }
+
+ private:
+  ScratchFile cells_{temporary_folder()};   // of each its length, u64, and the text
+  ScratchFile begins_{temporary_folder()};  // of each row in there, u64, and the end of the last
+  ScratchView cells_view_{cells_}, begins_view_{begins_};
+  std::uint64_t rows_ = 0;
+  std::vector<std::string_view> row_;
+};
+
+// What the cells of a column have been so far.
+struct ColumnFacts {
+  std::string name;
+  Kind kind = Kind::integer;
+  std::uint64_t empty = 0;
+
+  void take(std::string_view cell) {
+    const std::string_view text = trimmed(cell);
+    if (text.empty()) {
+      ++empty;
+      return;
+    }
+    if (kind == Kind::integer && !number_in<std::int64_t>(text)) kind = Kind::real;
+    if (kind == Kind::real && !number_in<double>(text)) kind = Kind::text;
+  }
+
+  [[nodiscard]] Field field(std::uint64_t rows) const {
+    Field field{.name = name, .kind = empty == rows ? Kind::text : kind};
+    field.is_optional = field.kind != Kind::text && empty > 0;
+    return field;
+  }
+};
+
 class TableSource final : public OrderableSource {
  public:
-  TableSource(const std::string& path, std::uint64_t memory_bytes, const Events& events)
-      : path_(path) {
+  TableSource(const std::string& path, const Events& events) : path_(path) {
     read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& cells) {
       events.stop_if_asked();
-      row == 1 ? take_header(cells) : take_row(row, cells, memory_bytes);
+      row == 1 ? take_header(cells) : take_row(row, cells);
     });
-    if (rows() == 0) throw Error(Code::bad_content, "has no rows below its header").at(path);
+    if (rows_.rows() == 0) throw Error(Code::bad_content, "has no rows below its header").at(path);
+    rows_.finish();
     describe();
   }
 
@@ -74,8 +158,6 @@ class TableSource final : public OrderableSource {
   }
 
  private:
-  [[nodiscard]] std::uint64_t rows() const { return columns_.empty() ? 0 : columns_[0].size(); }
-
   [[nodiscard]] Error at_row(std::uint64_t row, std::string_view fact) const {
     return Error(Code::bad_content, "row {} {}", row, fact).at(path_);
   }
@@ -83,88 +165,67 @@ class TableSource final : public OrderableSource {
   void take_header(const std::vector<std::string>& cells) {
     for (const std::string& cell : cells) {
       const std::string name(trimmed(cell));
-      if (name.empty() || std::ranges::find(names_, name) != names_.end()) {
+      if (name.empty() || std::ranges::find(columns_, name, &ColumnFacts::name) != columns_.end()) {
         throw at_row(1, name.empty() ? std::string("has a column without name")
                                      : fmt::format("has two columns '{}'", printable(name)))
             .hint("the first row names the columns, each by a name of its own");
       }
-      names_.push_back(name);
+      columns_.push_back({.name = name});
     }
-    columns_.resize(names_.size());
+    for (const std::string& cell : cells) add_to_hash(trimmed(cell));
   }
 
-  void take_row(std::uint64_t row, const std::vector<std::string>& cells,
-                std::uint64_t memory_bytes) {
-    if (cells.size() != names_.size()) {
-      throw at_row(row, fmt::format("has {}, expected {} as in row 1",
-                                    format_counted(cells.size(), "field", "fields"), names_.size()))
+  void take_row(std::uint64_t row, const std::vector<std::string>& cells) {
+    if (cells.size() != columns_.size()) {
+      throw at_row(row,
+                   fmt::format("has {}, expected {} as in row 1",
+                               format_counted(cells.size(), "field", "fields"), columns_.size()))
           .hint("quote values that contain a comma or a line end");
     }
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      bytes_ += cells[c].size() + sizeof(std::string);
-      columns_[c].push_back(cells[c]);
+      columns_[c].take(cells[c]);
+      add_to_hash(cells[c]);
     }
-    if (bytes_ <= memory_bytes) return;
-    throw Error(Code::limit, "takes more than the {} of memory for a table that is joined",
-                format_size(memory_bytes))
-        .at(path_)
-        .hint(enough_memory_hint(memory_bytes * 8));
+    rows_.add(cells);
+  }
+
+  void add_to_hash(std::string_view cell) {
+    hasher_.update(bytes_of(std::uint64_t{cell.size()}));
+    hasher_.update(as_bytes(cell));
   }
 
   void describe() {
     for (const std::string_view name : kKeyColumns) {
-      const auto found = std::ranges::find(names_, name);
-      if (found == names_.end()) continue;
-      key_ = static_cast<std::size_t>(found - names_.begin());
+      const auto found = std::ranges::find(columns_, name, &ColumnFacts::name);
+      if (found == columns_.end()) continue;
+      key_ = static_cast<std::size_t>(found - columns_.begin());
       break;
     }
-    std::string facts;
-    for (std::size_t c = 0; c < names_.size(); ++c) {
-      if (key_ != c) {
-        info_.schema.fields.push_back(field_of(c));
-        column_of_field_.push_back(c);
-      }
-      facts += names_[c] + '\n';
-      for (const std::string& cell : columns_[c])
-        facts += fmt::format("{} {}\n", cell.size(), cell);
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (key_ == c) continue;
+      info_.schema.fields.push_back(columns_[c].field(rows_.rows()));
+      column_of_field_.push_back(c);
     }
     info_.schema.has_keys = key_.has_value();
     info_.manifest.kind = "table";
-    info_.manifest.samples = rows();
-    info_.manifest.bytes = bytes_;
-    info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
-    info_.memory_bytes = bytes_;
+    info_.manifest.samples = rows_.rows();
+    info_.manifest.bytes = rows_.bytes();
+    info_.manifest.fingerprint = hasher_.digest();
     info_.modified_ns = stamp_of(path_).value_or(FileStamp{}).modified_ns;
   }
 
-  [[nodiscard]] Field field_of(std::size_t column) const {
-    Field field{.name = names_[column], .kind = Kind::integer};
-    std::size_t empty = 0;
-    for (const std::string& cell : columns_[column]) {
-      if (trimmed(cell).empty()) {
-        ++empty;
-        continue;
-      }
-      if (field.kind == Kind::integer && !number_in<std::int64_t>(trimmed(cell)))
-        field.kind = Kind::real;
-      if (field.kind == Kind::real && !number_in<double>(trimmed(cell))) field.kind = Kind::text;
-    }
-    if (empty == rows()) field.kind = Kind::text;
-    field.is_optional = field.kind != Kind::text && empty > 0;
-    return field;
-  }
-
-  [[nodiscard]] PendingSample sample_of(std::uint64_t row) const {
+  [[nodiscard]] PendingSample sample_of(std::uint64_t row) {
+    const std::vector<std::string_view>& cells = rows_.row(row);
     PendingSample sample;
     sample.first_number = row;
-    sample.key = key_ ? columns_[*key_][row] : std::to_string(row);
+    sample.key = key_ ? std::string(cells[*key_]) : std::to_string(row);
     for (std::size_t f = 0; f < column_of_field_.size(); ++f) {
-      const std::string& cell = columns_[column_of_field_[f]][row];
+      const std::string_view cell = cells[column_of_field_[f]];
       const std::string_view number = trimmed(cell);
       IndexCell& made = sample.cells.emplace_back();
       if (info_.schema.fields[f].kind == Kind::text) {
         made.place = {.offset = 0, .length = cell.size()};
-        sample.known.push_back({f, cell});
+        sample.known.push_back({f, std::string(cell)});
         sample.bytes += cell.size();
       } else if (number.empty()) {
         made.lacks_number = true;
@@ -179,9 +240,9 @@ class TableSource final : public OrderableSource {
   }
 
   std::string path_;
-  std::vector<std::string> names_;
-  std::vector<std::vector<std::string>> columns_;  // of texts as they stand there
-  std::uint64_t bytes_ = 0;
+  std::vector<ColumnFacts> columns_;
+  StoredRows rows_;
+  Hasher128 hasher_;  // of the names, and of the cells row by row
   std::optional<std::size_t> key_;
   std::vector<std::size_t> column_of_field_;
   SourceInfo info_;
@@ -196,10 +257,8 @@ bool is_table_name(const std::string& path) {
   return path.ends_with(".csv") || path.ends_with(".tsv");
 }
 
-std::unique_ptr<OrderableSource> make_table_source(const std::string& path,
-                                                   std::uint64_t memory_bytes,
-                                                   const Events& events) {
-  return std::make_unique<TableSource>(path, memory_bytes, events);
+std::unique_ptr<OrderableSource> make_table_source(const std::string& path, const Events& events) {
+  return std::make_unique<TableSource>(path, events);
 }
 
 }  // namespace shale

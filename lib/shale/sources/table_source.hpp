@@ -15,11 +15,10 @@ namespace shale {
 /// The rows of a table (CSV or TSV, as read_csv has them) as samples, for a join. The first row
 /// names the columns. The first of the columns file_name, filename, file, path, key, image is the
 /// key, and not a field. A column of whole numbers is integer, one of numbers real, any other
-/// text; an empty cell of numbers is absent. Memory: the rows, up to `memory_bytes`. Errors:
-/// Code::bad_content, by row, for one of another length than the first, for a column without name
-/// or that comes twice, for a table without rows; Code::limit; same as read_csv.
+/// text; an empty cell of numbers is absent. Memory: one row; all of them are in the temporary
+/// folder. Errors: Code::bad_content, by row, for one of another length than the first, for a
+/// column without name or that comes twice, for a table without rows; Code::io; same as read_csv.
 [[nodiscard]] std::unique_ptr<OrderableSource> make_table_source(const std::string& path,
-                                                                 std::uint64_t memory_bytes,
                                                                  const Events& events);
 
 }  // namespace shale
