@@ -16,6 +16,7 @@
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/json_text.hpp"
+#include "shale/format/format.hpp"
 
 #include "python/bindings/field_objects.hpp"
 #include "python/bindings/interpreter.hpp"

@@ -11,6 +11,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/field_type.hpp"
+#include "shale/data/fixed_value.hpp"
+#include "shale/data/stored_tensor.hpp"
 #include "shale/ops/sample_writer.hpp"
 #include "shale/requests/choose_output.hpp"
 
