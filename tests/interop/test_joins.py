@@ -453,3 +453,39 @@ def test_what_a_sample_lacks_counts_only_where_it_is_taken(tmp_path):
     assert b"has no partner of 'mask'" in refusal
     run_shale(*convert, tmp_path / "out", "--fields", "x")
     assert len(shale.Dataset(tmp_path / "out")) == 2
+
+
+# ---- bare files of tables
+
+
+@pytest.mark.parametrize("options", [{}, {"chunks": True, "compression": "gzip"}], ids=["plain", "gzip"])
+def test_bare_hdf5_files_of_different_fields_are_parts_of_the_same_samples(options, shale, tmp_path):
+    """As PCam has them; the second file has two fields, one of them in a group."""
+    columns = {"x": np.arange(72, dtype="u1").reshape(12, 6), "y": np.arange(12), "meta/score": np.arange(12, dtype="f4") / 4}
+    for file, names in (("train_x.h5", ["x"]), ("train_y.h5", ["y", "meta/score"])):
+        with h5py.File(tmp_path / file, "w") as made:
+            for name in names:
+                made.create_dataset(name, data=columns[name], **options)
+
+    words = ["train_x.h5", "train_y.h5"]
+    told = run_shale("convert", *words, "out", "--to", "npy", cwd=tmp_path).stderr.decode()
+
+    assert "joined row by row, as x=train_x.h5 meta_score=train_y.h5" in told
+    for name, values in columns.items():
+        assert np.array_equal(np.load(tmp_path / f"out/shard-000000.{name.replace('/', '_')}.npy"), values), name
+    assert json.loads(shale("info", *words, "--json", cwd=tmp_path))["samples"] == 12
+    run_shale("verify", "out", "--against", words[0], "--against", words[1], cwd=tmp_path)
+    assert "already complete" in shale("convert", *words, "out", "--to", "npy", cwd=tmp_path)
+
+
+def test_bare_hdf5_files_with_a_field_in_common_or_other_rows_are_not_joined(shale, tmp_path):
+    for name, fields in (("a", {"x": 3}), ("b", {"x": 3}), ("c", {"y": 4}), ("d", {"x": 3, "y": 3})):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            for field, rows in fields.items():
+                file[field] = np.arange(rows)
+
+    shale("convert", "a.h5", "b.h5", "two", "--to", "record", cwd=tmp_path)
+
+    assert json.loads((tmp_path / "two/dataset.json").read_text())["samples"] == 6
+    for other in ("c.h5", "d.h5"):
+        assert b"the first file of the set" in run_shale("convert", "a.h5", other, "out", "--to", "npy", cwd=tmp_path, code=1).stderr

@@ -29,6 +29,7 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/sources/joined_source.hpp"
+#include "shale/sources/joined_words.hpp"
 #include "shale/sources/open_input.hpp"
 
 namespace shale {
@@ -331,9 +332,11 @@ class JoinIndexer {
 }  // namespace
 
 bool are_inputs_with_names(const std::vector<std::string>& words) {
-  return words.size() > 1 && std::ranges::all_of(words, [](const std::string& word) {
-           return path_in_word(word).size() != word.size();
-         });
+  const auto has_name = [](const std::string& word) {
+    return path_in_word(word).size() != word.size();
+  };
+  return (words.size() > 1 && std::ranges::all_of(words, has_name)) ||
+         !joined_by_fields(words).empty();
 }
 
 std::string text_of_inputs(const std::vector<std::string>& words) {

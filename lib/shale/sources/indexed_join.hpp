@@ -9,7 +9,8 @@
 
 namespace shale {
 
-/// True for inputs with names, of which there are two or more: "x=a.h5", "y=b.h5".
+/// True for inputs with names, of which there are two or more: "x=a.h5", "y=b.h5"; and for bare
+/// files that joined_by_fields() names.
 [[nodiscard]] bool are_inputs_with_names(const std::vector<std::string>& words);
 
 /// How messages name them: "x=a.h5 y=b.h5".

@@ -356,6 +356,16 @@ OpenedInput open_joined(SoughtInput& input, std::vector<JoinedGroup> groups) {
     group.words = std::move(read.words);
     for (const std::string& note : read.notes) input.events.say(note);
   }
+  const auto has_name = [](const std::string& word) {
+    return path_in_word(word).size() < word.size();
+  };
+  if (std::ranges::none_of(request.inputs, has_name)) {
+    std::string words;
+    for (const JoinedGroup& group : groups)
+      words += fmt::format(" {}={}", group.name, printable(group.path));
+    input.events.say(fmt::format(
+        "the files have other fields, and as many rows: they are joined row by row, as{}", words));
+  }
   if (groups.size() == 1) {
     InputRequest one = request;
     one.inputs = groups.front().words;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "shale/archives/archive_tree.hpp"
@@ -13,8 +14,11 @@
 #include "shale/arrays/array_file.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/format/file_contents.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/table_source.hpp"
@@ -99,16 +103,66 @@ std::optional<SampleAxis> axis_in(const JoinedGroup& group, const SampleAxis& ax
   return SampleAxis{axis.name.substr(front.size()), axis.axis};
 }
 
+// What a file with named arrays would be one table of.
+struct TableOfFile {
+  std::vector<std::string> fields;
+  std::uint64_t rows = 0;
+};
+std::optional<TableOfFile> table_in(const std::string& path) {
+  const std::optional<struct stat> facts = facts_behind(path);
+  if (!facts || !S_ISREG(facts->st_mode)) return std::nullopt;
+  const InputFile file(path);
+  const Format* const format = detect_file(file);
+  if (format == nullptr || format->list_contents == nullptr) return std::nullopt;
+  const FileContents contents = format->list_contents(file, {});
+  const bool has_samples = contents.samples && contents.samples->is_clear;
+  if (contents.is_known || has_samples || contents.more > 0) return std::nullopt;
+  TableOfFile table;
+  for (const ListedArray& array : contents.arrays) {
+    if (!array.is_column()) continue;
+    if (!table.fields.empty() && array.shape[0] != table.rows) return std::nullopt;
+    table.rows = array.shape[0];
+    table.fields.push_back(field_name_of(array.path));
+  }
+  return table.fields.empty() ? std::nullopt : std::optional(std::move(table));
+}
+
+std::string unique_name(const TableOfFile& table, std::set<std::string>& taken) {
+  std::string name = table.fields.front();
+  while (!taken.insert(name).second) name += '_';
+  return name;
+}
+
 }  // namespace
 
-std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& words) {
-  if (words.size() < 2) return {};
+std::vector<std::string> joined_by_fields(const std::vector<std::string>& words) {
+  constexpr std::size_t kMostFiles = 16;
+  if (words.size() < 2 || words.size() > kMostFiles) return {};
+  std::vector<std::string> named;
+  std::set<std::string> fields, names;
+  std::uint64_t rows = 0;
+  for (const std::string& word : words) {
+    const std::optional<TableOfFile> table = table_in(word);
+    if (!table || (!named.empty() && table->rows != rows)) return {};
+    for (const std::string& field : table->fields)
+      if (!fields.insert(field).second) return {};
+    rows = table->rows;
+    named.push_back(fmt::format("{}={}", unique_name(*table, names), word));
+  }
+  return named;
+}
+
+std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& bare) {
+  if (bare.size() < 2) return {};
+  const auto has_no_name = [](const std::string& word) {
+    return path_in_word(word).size() == word.size();
+  };
+  // Most words have no name.
+  const bool is_bare = std::ranges::all_of(bare, has_no_name);
+  const std::vector<std::string> words = is_bare ? joined_by_fields(bare) : bare;
+  if (words.empty() || std::ranges::any_of(words, has_no_name)) return {};
   std::vector<NamedInput> inputs;
   inputs.reserve(words.size());
-  for (const std::string& word : words) {
-    // Most words have no name: nothing is looked at for them.
-    if (path_in_word(word).size() == word.size()) return {};
-  }
   for (const std::string& word : words) inputs.push_back(look_at_word(word));
   const auto are_all = [&](What what) {
     return std::ranges::all_of(

@@ -18,11 +18,17 @@ struct JoinedGroup {
 };
 
 /// The inputs that the words of a command join, as in "x=train_x.h5", "y=train_y.npy": all have
-/// names, and at least two. A path that exists is a path, whatever it looks like. Empty: the words
-/// are something else, also where all are folders of files, or all arrays. A folder or pattern of
-/// arrays (files_of_set) is one word of theirs. Errors: Code::not_found; Code::usage for a name
-/// that comes twice; Code::unsupported for an archive; same as files_of_set.
+/// names, and at least two; or joined_by_fields() names them. A path that exists is a path,
+/// whatever it looks like. Empty: the words are something else, also where all are folders of
+/// files, or all arrays. A folder or pattern of arrays (files_of_set) is one word of theirs. Errors:
+/// Code::not_found; Code::usage for a name that comes twice; Code::unsupported for an archive; same
+/// as files_of_set.
 [[nodiscard]] std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& words);
+
+/// The words with names, where they are bare files of tables (HDF5) that have no field in common
+/// and as many rows: they are parts of the same samples. Empty: they are not. Errors: same as
+/// Format::list_contents.
+[[nodiscard]] std::vector<std::string> joined_by_fields(const std::vector<std::string>& words);
 
 /// Errors: Code::usage for an axis of no array of these inputs: "x=-1" is that of an input that is
 /// an array, "x/images=-1" that of an array in an HDF5 file, or in another one that has several.
