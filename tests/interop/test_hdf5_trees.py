@@ -529,6 +529,22 @@ def test_members_of_a_compound_type_are_fields(stored, shale, tmp_path):
     assert listed["events.time"]["type"] == ">f8" and "obstacle" in listed["events.box"]
 
 
+def test_a_compound_type_or_a_group_stands_for_its_fields(shale, tmp_path):
+    """Also where the file as a whole is no table; a member called like a split is a member."""
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file["events"] = POINTS
+        file["infos/a"], file["infos/deep/b"], file["other"] = np.arange(7), np.arange(7) / 2, np.arange(3)
+
+    shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "npy", "--fields", "infos,events", code=(0, 4))
+    told = run_shale("convert", tmp_path / "in.h5", tmp_path / "none", "--to", "npy", "--fields", "event", code=1)
+
+    names = [f"events_{name}" for name in ("time", "pixel", "name", "valid")]
+    assert arrays_in(tmp_path / "out").keys() == {"infos_a", "infos_deep_b", *names}
+    assert b"dataset 'events.time' has 7 samples, but dataset 'other' has 3" in told.stderr
+    commands = described("in.h5", cwd=tmp_path)["commands"]
+    assert len(commands) == 2 and "events.valid" in commands[0] and "out-2" in commands[1]
+
+
 # ---- files that are damaged, or made to do harm
 
 

@@ -1,12 +1,16 @@
 #include "shale/sources/open_input.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "shale/archives/archive_tree.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/format/file_contents.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/shards/place.hpp"
@@ -157,6 +161,34 @@ std::unique_ptr<Source> draw_rows(RowTable table, const InputRequest& request, C
       events);
 }
 
+// A name of a group or of a compound type in a file of named arrays stands for the fields in it.
+InputRequest with_fields_of_groups(const InputRequest& request) {
+  const std::vector<std::string>& wanted = request.fields.only;
+  if (wanted.empty() || request.inputs.size() != 1) return request;
+  const std::optional<std::string> path = file_of_path(request.inputs.front());
+  if (!path) return request;
+  const InputFile file(*path);
+  const Format* const format = detect_file(file);
+  if (format == nullptr || format->list_contents == nullptr) return request;
+  const FileContents contents = format->list_contents(file, {});
+  InputRequest all = request;
+  all.fields.only.clear();
+  for (const std::string& name : wanted) {
+    const std::size_t had = all.fields.only.size();
+    const bool is_field = std::ranges::any_of(contents.arrays, [&](const ListedArray& one) {
+      return one.path == name || field_name_of(one.path) == name;
+    });
+    for (const ListedArray& array : contents.arrays) {
+      const bool is_in_it =
+          array.path.starts_with(name + ".") || array.path.starts_with(name + "/");
+      if (!is_field && is_in_it && array.is_column())
+        all.fields.only.push_back(field_name_of(array.path));
+    }
+    if (all.fields.only.size() == had) all.fields.only.push_back(name);
+  }
+  return all;
+}
+
 }  // namespace
 
 RowTable open_row_table(const InputRequest& request, const std::string& scratch_folder,
@@ -166,8 +198,9 @@ RowTable open_row_table(const InputRequest& request, const std::string& scratch_
   return std::move(*opened.rows);
 }
 
-std::unique_ptr<Source> open_input(const InputRequest& request, const std::string& scratch_folder,
+std::unique_ptr<Source> open_input(const InputRequest& asked, const std::string& scratch_folder,
                                    const Events& events) {
+  const InputRequest request = with_fields_of_groups(asked);
   OpenedInput opened = open_as_it_is(request, scratch_folder, events);
   const OrderRequest& order = request.order;
   std::shared_ptr<ChosenRows> chosen;

@@ -64,7 +64,7 @@ bool belongs_to(const Hdf5Dataset& dataset, const std::vector<std::string>& fiel
   if (dataset.name == "key" || dataset.name == "keys") return true;
   return std::ranges::any_of(fields, [&](const std::string& field) {
     return field == dataset.name || field == dataset.field_name() || field == dataset.path() ||
-           is_offsets_of(dataset.name, field);
+           is_offsets_of(dataset.name, field) || dataset.name.starts_with(field + "/");
   });
 }
 
