@@ -94,9 +94,9 @@ constexpr Option kOptions[] = {
     {"convert", "ext", "SUFFIX,...", "",
      "take the files with these suffixes as samples, whatever they hold, instead of images: "
      "mp4,wav"},
-    {"convert", "pairs", "on|off", "",
+    {"convert", "pairs", "on|off|bytes", "",
      "files with the same name as an image before the first dot become fields of its sample; "
-     "default: where most images have them"},
+     "bytes: as they are; default: where most images have them"},
     {"convert verify info ls cat report", "on", "row|key", "",
      "(inputs with names) join them by their order, or by the keys of their samples; default: by "
      "their order, and keys must agree"},

@@ -174,7 +174,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   }
   if (line.has("group")) request.files.groups_frames = line.choice("group") == "frames";
   if (line.has("pairs")) {
-    request.files.pairs.policy = line.choice("pairs") == "on" ? PairPolicy::on : PairPolicy::off;
+    request.files.pairs.policy = pair_policy_named(line.choice("pairs"));
     request.files.pairs.is_given = true;
   }
   if (line.has("ext")) request.files.suffixes = suffixes_option(line.text("ext"));

@@ -47,9 +47,10 @@ struct ConvertOptions {
   std::uint64_t seed = 0;  ///< of `shuffle`, and of shares in `split`
   std::string part = {};   ///< "3/128", "slurm", "slurm/128", "mpi": this part alone
   std::optional<std::uint64_t> part_offset = {};  ///< of "slurm/128": the part of task 0
-  std::string listing = {};       ///< of a folder: the file with the list of its files
-  std::string ext = {};           ///< "mp4,wav": files that are samples; empty: images
-  std::string pairs = {};         ///< "on", "off": files with the name of an image are fields of it
+  std::string listing = {};  ///< of a folder: the file with the list of its files
+  std::string ext = {};      ///< "mp4,wav": files that are samples; empty: images
+  /// "on", "off", "bytes": files with the name of an image are fields of it
+  std::string pairs = {};
   std::string hidden = {};        ///< "skip", "keep": files and folders that begin with a dot
   std::string group = {};         ///< "frames": a folder of images is a sample
   bool allow_empty = false;       ///< classes without images, and no images at all, are accepted

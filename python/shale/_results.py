@@ -157,7 +157,7 @@ class SkippedImage:
     """An image that ``convert`` left out."""
 
     key: str
-    reason: str  #: ``"empty"``, ``"unknown-type"``, ``"truncated"``, ``"no-pixels"``, ``"damaged"``, ``"too-large"``, ``"too-small"``, ``"unsupported"``, ``"missing-partner"``, ``"missing-row"``, ``"not-text"``, ``"damaged-input"`` or ``"other"``
+    reason: str  #: ``"empty"``, ``"unknown-type"``, ``"truncated"``, ``"no-pixels"``, ``"damaged"``, ``"too-large"``, ``"too-small"``, ``"unsupported"``, ``"missing-partner"``, ``"missing-row"``, ``"not-text"``, ``"not-array"``, ``"damaged-input"`` or ``"other"``
     detail: str  #: in words
 
 

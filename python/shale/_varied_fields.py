@@ -59,6 +59,8 @@ class VariedFields:
 
     def columns(self, replaced: Replaced, name: str, values: List[Any], even: Even, empty: Empty) -> Optional[Dict[str, Any]]:
         """The entries of a batch for the values of a field; None if it is one like any other."""
+        import numpy
+
         if name in self._pad:
             return self._padded(name, values, even, empty)
         field = self._described.get(name)
@@ -68,9 +70,12 @@ class VariedFields:
         if self._may_be_replaced or replaced.count(name) >= (len(values) if is_ragged else 1):
             made = even(_tensors(values))
             return {name: made}
-        if is_ragged and self._is_nested and field["shape"].count(None) == 1 and field["shape"][0] is None and "optional" not in field:
-            return {name: _nested(values, empty)}
-        return {name: _tensors(values)}
+        tensors = _tensors(values)
+        is_nested = is_ragged and self._is_nested and field["shape"].count(None) == 1 and field["shape"][0] is None and "optional" not in field
+        # Torch lacks the dtypes of dates and texts.
+        if is_nested and not any(isinstance(tensor, numpy.ndarray) for tensor in tensors):
+            return {name: _nested(tensors, empty)}
+        return {name: tensors}
 
     def _padded(self, name: str, values: List[Any], even: Even, empty: Empty) -> Dict[str, Any]:
         import numpy
@@ -178,12 +183,11 @@ def _tensor(array: Any) -> Any:
     return as_numbers(array) if name_of(array.dtype) else torch.from_numpy(array)
 
 
-def _nested(values: List[Any], empty: Empty) -> Any:
+def _nested(tensors: List[Any], empty: Empty) -> Any:
     """(B, j, ...) of the layout torch.jagged."""
     import numpy
     import torch
 
-    tensors = _tensors(values)
     offsets = numpy.cumsum([0, *map(len, tensors)], dtype=numpy.int64)
     together = empty((int(offsets[-1]), *tensors[0].shape[1:]), tensors[0].dtype)
     torch.cat(tensors, out=together)

@@ -116,7 +116,7 @@ def convert(
             Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``.
         label_column, key_column: the columns of ``labels`` that have the label and name the file.
         pairs: ``"on"``: files with the same name as an image before the first dot (``1.txt`` beside ``1.jpg``) become fields of its sample;
-            ``"off"``: they do not, and neither do the columns of ``metadata.csv`` and ``metadata.jsonl``. Default: where most images have them.
+            ``"bytes"``: the same, each as the bytes of its file; ``"off"``: they do not, and neither do the columns of ``metadata.csv`` and ``metadata.jsonl``. Default: where most images have them.
         classes_from: take the class table from another dataset, or from a file with one name per line.
         select: take only the samples that this file lists, in the order of the source: a key or row number per line, or
             an .npy file of rows, or a list that shale wrote (``duplicates.csv``). The manual page of ``shale convert`` tells how lines are read.

@@ -121,7 +121,7 @@ class Loader:
             field with k free sides all of them are filled up, and the lengths have the shape (B, k); so it is with all k sides of arrays
             that a transform makes. Of a field of numbers it is what an absent one becomes.
         ragged: what else becomes of arrays whose shapes differ. ``"list"``; ``"nested"``: nested tensors of the layout ``torch.jagged``, (B, j, ...), of fields
-            whose first side alone is free and which no sample lacks. Arrays of which a transform makes others are stacked if they then have one shape.
+            whose first side alone is free, which no sample lacks, and whose dtype torch has. Arrays of which a transform makes others are stacked if they then have one shape.
         reuse_buffers: a batch is valid until the next one only; less memory is touched.
         on_error: ``"raise"``; ``"skip"``: a damaged sample is replaced by the next one of the order that is not damaged, on every rank
             alike, and listed in ``skipped``. Errors of transforms are always raised.

@@ -2,6 +2,8 @@
 
 COVERED_BY = {
     "layouts/json_value": ("tests/interop/test_lmdb_values.py", "test_json_objects_are_fields"),
+    "arrays/array_headers": ("tests/interop/test_array_partners.py", "test_partners_are_the_arrays_of_numpy"),
+    "folders/joined_folders": ("tests/faults/test_killed_pairs.py", "test_folders_that_are_joined"),
     "layouts/keyed_samples": ("tests/interop/test_lmdb_keys.py", "test_samples_by_key_and_fields_that_some_lack"),
     "layouts/layout_field": ("tests/interop/test_lmdb_layouts.py", "test_arrays_of_several_shapes_and_entries_that_some_lack"),
     "layouts/map_survey": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb survey: what other writers put into maps is taken"),

@@ -8,6 +8,7 @@ NAMES_A_FORMAT = {
     ("lib/shale/verify/verify.cpp", "record"): _IS_A_RECORD,
     ("lib/shale/verify/verify_shard.cpp", "record"): _IS_A_RECORD,
     ("lib/shale/arrays/array_file.cpp", ".npy"): _IS_NUMPY,
+    ("lib/shale/arrays/array_headers.cpp", "npy"): _IS_NUMPY,
     ("lib/shale/labels/sample_choice.cpp", ".npy"): "--select takes a file of numbers, which NumPy writes",
     ("lib/shale/sources/open_input.cpp", ".npy"): _IS_NUMPY,
     ("lib/shale/sources/open_input.cpp", ".pt"): "to go: the kinds of input are to be a table",

@@ -20,8 +20,9 @@ bool is_word(const std::string& word, std::string_view wanted, std::string_view 
 FileRequest files_of(const ConvertOptions& options, FileRequest files) {
   if (!options.ext.empty()) files.suffixes = suffixes_option(options.ext);
   if (!options.pairs.empty()) {
-    const bool is_on = is_word(options.pairs, "on", "--pairs", {"on", "off"});
-    files.pairs.policy = is_on ? PairPolicy::on : PairPolicy::off;
+    const std::string word =
+        checked_word(options.pairs, std::vector<std::string>{"on", "off", "bytes"}, "--pairs");
+    files.pairs.policy = pair_policy_named(word);
     files.pairs.is_given = true;
   }
   if (!options.hidden.empty()) {

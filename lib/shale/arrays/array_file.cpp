@@ -255,15 +255,8 @@ Error no_axes(const std::string& where) {
 template <class ReadBehind>
 ArrayFile array_behind(NpyHeader header, std::uint64_t size, const std::string& where,
                        ReadBehind read_behind) {
-  const std::uint64_t bytes = product(header.dtype.item_bytes(), header.shape);
-  if (size < header.data_offset || size - header.data_offset < bytes) {
-    throw Error(Code::damaged,
-                "array of shape {} takes {} bytes after its header, but the file has {}",
-                shape_text(header.shape), bytes, size - std::min(size, header.data_offset))
-        .at(where, std::min(size, header.data_offset))
-        .hint("the file was truncated, or is still being written; save or copy it again");
-  }
-  if (const std::uint64_t end = header.data_offset + bytes; end < size) {
+  check_npy_size(header, size, where);
+  if (const std::uint64_t end = header.data_offset + npy_data_bytes(header); end < size) {
     std::vector<std::byte> behind(std::min(size - end, kNpyPrefixBytes));
     if (!read_behind(end, std::span(behind))) behind.clear();
     throw npy_goes_on(header, size - end, behind, where, end);

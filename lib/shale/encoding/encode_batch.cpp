@@ -233,8 +233,10 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
   }
   const std::vector<PendingFile> none;
   if (pending != nullptr && !pending->files.empty()) {
-    encoded.fault = fault_of_texts(sample, schema_as_read(source));
-    // Bytes that are not text cannot be kept as text.
+    encoded.fault = pending->bad_array.empty()
+                        ? fault_of_texts(sample, schema_as_read(source))
+                        : ImageFault{ImageFaultCode::not_array, pending->bad_array};
+    // Bytes that are not text cannot be kept as text, nor other bytes as an array.
     if (!encoded.fault.empty() && encoding.on_error == OnError::skip) return encoded;
     if (!encoded.fault.empty())
       throw lacks_partner(encoded.fault.text, encoding.on_error).for_sample(sample.key, number);

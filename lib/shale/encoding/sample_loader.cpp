@@ -6,6 +6,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/base/unread_bytes.hpp"
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/fixed_value.hpp"
@@ -17,6 +18,7 @@
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/storage_retry.hpp"
 #include "shale/numbers/casts.hpp"
+#include "shale/wire/npy_value.hpp"
 
 namespace shale {
 namespace {
@@ -39,6 +41,28 @@ struct Wanted {
   std::uint64_t offset = 0;           // in an open file
   bool is_listed_file = false;        // one of PendingSample::files, wherever it lies
 };
+
+// The .npy file that the value of a field is in; null: it is none.
+const PendingFile* array_of(const PendingSample& sample, std::size_t field) {
+  const auto file = std::ranges::find(sample.files, field, &PendingFile::field);
+  return file != sample.files.end() && file->array ? &*file : nullptr;
+}
+
+// Into the rest of the buffer of the batch, where it has to be reordered.
+void take_array(Sample& sample, PendingSample& pending, const Schema& schema,
+                const PendingFile& file, std::span<std::byte> content, std::span<std::byte>& room) {
+  const std::string_view path = file.path;
+  try {
+    const NpyValue array =
+        read_npy_value(*file.array, content, room, path.substr(path.rfind('/') + 1));
+    sample.values[file.field] = array.elements;
+    set_shape(sample.sides, schema, file.field, array.shape);
+    room = room.subspan(array.room_bytes);
+  } catch (const Error& error) {
+    pending.bad_array = fmt::format("has no array in field '{}': {}", printable(file.array->name),
+                                    damage_text(error));
+  }
+}
 
 // Of an optional field that is not a number.
 bool is_absent(const PendingSample& sample, std::size_t field) {
@@ -300,6 +324,7 @@ bool stays_unread(const PendingSample& sample, const SourceInfo& source, std::si
   const Kind kind = source.schema.fields[field].kind;
   if (!is_located(kind) || source.schema.fields[field].holds_text()) return false;
   if (source.casts && source.casts->of(field) != nullptr) return false;
+  if (array_of(sample, field) != nullptr) return false;
   if (sample.cells[field].place.length < kLeastUnreadBytes) return false;
   if (kind != Kind::list && is_image(source, field)) return false;
   return std::ranges::find(sample.known, field, &KnownValue::field) == sample.known.end();
@@ -309,6 +334,8 @@ std::uint64_t held_bytes(const PendingSample& sample, const SourceInfo& source) 
   std::uint64_t bytes = 0, largest_image = 0;
   for (std::size_t i = 0; i < source.schema.fields.size(); ++i) {
     const std::uint64_t length = sample.cells[i].place.length;
+    if (const PendingFile* const array = array_of(sample, i))
+      bytes += PendingFile::kArrayCopies * array->bytes;
     if (source.casts && source.casts->of(i) != nullptr)
       bytes += bytes_before_casts(source, i, length);
     else if (!is_located(source.schema.fields[i].kind))
@@ -327,6 +354,15 @@ bool has_images_of_unknown_size(const PendingSample& sample, const SourceInfo& s
            return source.schema.fields[field].kind == Kind::list &&
                   stays_unread(sample, source, field);
          });
+}
+
+void set_shape(std::span<std::uint64_t> sides, const Schema& schema, std::size_t field,
+               std::span<const std::uint64_t> shape) {
+  if (!schema.fields[field].is_ragged()) return;
+  std::size_t before = 0;
+  for (const Field& one : std::span(schema.fields).first(field))
+    before += one.is_ragged() ? one.shape.size() : 0;
+  std::ranges::copy(shape, sides.subspan(before).begin());
 }
 
 void ReadBuffer::require(std::uint64_t bytes) {
@@ -377,6 +413,7 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
         value = elements_of_known(as_bytes(known.bytes));
     }
   }
+  std::span<std::byte> room = batch.buffer.bytes().subspan(asked.end);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto& [s, f, bytes, path, offset, is_listed_file] = wanted[i];
     PendingSample& pending = batch.pending[s];
@@ -393,7 +430,9 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
         continue;
       }
     }
-    if (is_listed_file && schema.fields[f].kind == Kind::list) {
+    if (const PendingFile* const array = array_of(pending, f); array != nullptr && is_listed_file) {
+      take_array(samples[s], pending, schema, *array, requests[i].into.first(bytes), room);
+    } else if (is_listed_file && schema.fields[f].kind == Kind::list) {
       Value& list = samples[s].values[f];
       if (!std::holds_alternative<std::vector<Bytes>>(list)) list = std::vector<Bytes>();
       std::get<std::vector<Bytes>>(list).push_back(extent);
@@ -405,10 +444,9 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
       samples[s].values[f] = extent;
     }
   }
-  std::span<std::byte> room = batch.buffer.bytes().subspan(asked.end);
   for (std::size_t s = 0; source.casts && s < samples.size(); ++s) {
     PendingSample& pending = batch.pending[s];
-    if (pending.lacks.empty() && pending.damage.empty())
+    if (pending.lacks.empty() && pending.damage.empty() && pending.bad_array.empty())
       cast_values(samples[s], pending, *source.casts, room);
   }
   return samples;

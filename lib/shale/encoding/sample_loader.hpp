@@ -93,6 +93,10 @@ inline constexpr std::uint64_t kSampleOverheadBytes = 1024, kFieldOverheadBytes 
 [[nodiscard]] std::vector<std::vector<Bytes>> load_runs(Batch& batch, const SourceInfo& source,
                                                         BatchReader& reader);
 
+/// Puts the shape of a field among the sides of a sample, if it is ragged.
+void set_shape(std::span<std::uint64_t> sides, const Schema& schema, std::size_t field,
+               std::span<const std::uint64_t> shape);
+
 /// One value of a sample that was read, or one element of a list; all is borrowed.
 struct ValueRead {
   const std::string& key;             ///< of the sample

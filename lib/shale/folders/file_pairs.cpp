@@ -6,12 +6,15 @@
 #include <set>
 #include <utility>
 
+#include "shale/arrays/array_headers.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/field_type.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/image/probe.hpp"
 
 // Files and samples are sorted alike, so one pass over both joins them.
@@ -61,17 +64,74 @@ Field usual_field(std::string_view suffix) {
   return {.name = {}, .kind = suffix == "txt" ? Kind::text : Kind::bytes};
 }
 
+// Numbers of no axes are arrays, too: they are read from files.
+Field type_of_partners(std::string_view text) {
+  Field type = parse_field_type(text);
+  const bool is_number = type.kind == Kind::integer || type.kind == Kind::real;
+  if (is_number && text.find('(') != std::string_view::npos) {
+    type.dtype = dtype_of_column(type);
+    type.kind = Kind::tensor;
+  }
+  if (type.kind != Kind::bytes && type.kind != Kind::text && type.kind != Kind::tensor)
+    throw Error(Code::damaged, "partners cannot be '{}'", printable(text));
+  return type;
+}
+
 }  // namespace
 
 Field PairField::as_field() const {
-  return {.name = name, .kind = kind, .is_optional = is_optional, .is_json = is_json};
+  return {.name = name,
+          .kind = kind,
+          .dtype = dtype,
+          .shape = shape,
+          .is_optional = is_optional,
+          .is_json = is_json};
+}
+
+Field NamedFolder::as_field() const {
+  Field made = type.value_or(Field{.name = {}, .kind = Kind::bytes});
+  made.name = field;
+  made.is_optional = is_optional;
+  return made;
 }
 
 std::string names_text(const std::vector<NamedFolder>& folders) {
   std::string text;
-  for (const NamedFolder& folder : folders)
-    text.append(text.empty() ? "" : ",").append(folder.field).append(folder.is_optional ? "?" : "");
+  for (const NamedFolder& folder : folders) {
+    text.append(text.empty() ? "" : ",").append(folder.field);
+    const Field field = folder.as_field();
+    if (field.kind == Kind::tensor)
+      text.append(":").append(field_type_text(field));
+    else if (folder.is_optional)
+      text.append("?");
+  }
   return text;
+}
+
+std::vector<NamedFolder> with_recorded_types(std::vector<NamedFolder> folders,
+                                             std::string_view names) {
+  const std::vector<TypedWord> words = typed_words(names);
+  for (std::size_t i = 1; i < folders.size(); ++i) {
+    folders[i].type = Field{.name = {}, .kind = Kind::bytes};
+    const auto word = std::ranges::find(words, folders[i].field, &TypedWord::name);
+    if (word != words.end() && !word->type.empty()) folders[i].type = type_of_partners(word->type);
+  }
+  return folders;
+}
+
+std::vector<TypedWord> typed_words(std::string_view text) {
+  std::vector<TypedWord> words;
+  while (!text.empty()) {
+    std::size_t end = std::min(text.find_first_of(",:"), text.size());
+    TypedWord& word = words.emplace_back(std::string(text.substr(0, end)));
+    // Shapes have commas.
+    const std::size_t colon = end;
+    for (int depth = 0; end < text.size() && (text[end] != ',' || depth > 0); ++end)
+      depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    if (colon < end) word.type = text.substr(colon + 1, end - colon - 1);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
 }
 
 std::string_view pair_name_of(std::string_view name) { return name.substr(0, name.find('.')); }
@@ -115,15 +175,13 @@ std::vector<std::string> suffixes_in(std::string_view text) {
 
 std::vector<PairField> pair_fields_of(std::string_view text) {
   std::vector<PairField> fields;
-  for (const std::string& word : suffixes_in(text)) {
-    const std::size_t colon = std::min(word.find(':'), word.size());
-    std::optional<PairField> field = pair_field_of(std::string_view(word).substr(0, colon));
+  for (const TypedWord& word : typed_words(text)) {
+    std::optional<PairField> field = pair_field_of(word.name);
     if (!field) continue;
-    const Field type = colon == word.size() ? usual_field(field->suffix)
-                                            : parse_field_type(word.substr(colon + 1));
-    if (type.kind != Kind::bytes && type.kind != Kind::text)
-      throw Error(Code::damaged, "partners cannot be '{}'", printable(word));
+    const Field type = word.type.empty() ? usual_field(field->suffix) : type_of_partners(word.type);
     field->kind = type.kind;
+    field->dtype = type.dtype;
+    field->shape = type.shape;
     field->is_json = type.is_json;
     field->is_optional = type.is_optional;
     fields.push_back(std::move(*field));
@@ -220,8 +278,11 @@ class FilePairs::Groups {
 std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view one) {
   std::string text;
   for (const PairField& field : fields) {
-    text += fmt::format("{}{} (.{}{}{})", text.empty() ? "" : ", ", printable(field.name),
-                        printable(field.suffix), field.share.empty() ? "" : ", for ", field.share);
+    const bool is_array = field.kind == Kind::tensor;
+    text += fmt::format("{}{} (.{}{}{}{}{})", text.empty() ? "" : ", ", printable(field.name),
+                        printable(field.suffix), is_array ? ": " : "",
+                        is_array ? array_text(field.dtype, field.shape) : "",
+                        field.share.empty() ? "" : ", for ", field.share);
   }
   return fmt::format(
       "files with the same name as each {} become fields of its sample: {}; pass --pairs off to "
@@ -297,15 +358,14 @@ void FilePairs::choose_suffixes(PairPolicy policy, const std::string& root) {
           is_shared || (suffixes.size() < kMostPartners && !suffixes.insert(sample->second).second);
     }
     if (samples > 0)
-      candidates.add(groups.partners, groups.folder(), samples, is_shared,
-                     policy == PairPolicy::on);
+      candidates.add(groups.partners, groups.folder(), samples, is_shared, takes_every(policy));
   }
   take_fields(candidates, policy, root);
 }
 
 void FilePairs::take_fields(const Candidates& candidates, PairPolicy policy,
                             const std::string& root) {
-  const bool takes_all = policy == PairPolicy::on;
+  const bool takes_all = takes_every(policy);
   if (!takes_all && candidates.has_shared_names) return;
   if (takes_all && candidates.suffixes.size() > kMostFields) {
     throw Error(Code::limit, "images have partners of more than {} suffixes", kMostFields)
@@ -325,6 +385,10 @@ void FilePairs::take_fields(const Candidates& candidates, PairPolicy policy,
     if (!field || fields_.size() == kMostFields) continue;
     const auto [other, is_new] = files.emplace(field->name, found.file);
     if (!is_new) throw one_field(root, field->name, found.file, other->second);
+    if (policy == PairPolicy::bytes) {
+      field->kind = Kind::bytes;
+      field->is_json = false;
+    }
     field->is_optional = found.samples < candidates.samples;
     if (field->is_optional)
       field->share =
@@ -383,6 +447,29 @@ void FilePairs::match_folders(const Unused& unused, const std::vector<NamedFolde
   }
 }
 
+void FilePairs::set_array(std::size_t field, const Field& type) {
+  fields_[field].kind = type.kind;
+  fields_[field].dtype = type.dtype;
+  fields_[field].shape = type.shape;
+}
+
+void FilePairs::widen(std::string_view standing) {
+  for (const TypedWord& word : typed_words(standing)) {
+    const auto field = std::ranges::find(fields_, word.name, &PairField::suffix);
+    if (field == fields_.end() || word.type.empty()) continue;
+    const Field stored = type_of_partners(word.type);
+    const bool is_wider = field->kind == stored.kind && field->is_json == stored.is_json &&
+                          field->dtype == stored.dtype && shape_fits(field->shape, stored.shape);
+    if (!is_wider) continue;
+    field->shape = stored.shape;
+    field->is_optional |= stored.is_optional;
+  }
+}
+
+bool FilePairs::has_only_arrays(std::size_t field) const {
+  return matches_[field] > 0 && no_arrays_[field] == 0;
+}
+
 std::string FilePairs::image_folders() const {
   std::string names;
   for (std::size_t i = 0; are_folders_ && i < fields_.size(); ++i) {
@@ -395,7 +482,7 @@ std::string FilePairs::image_folders() const {
 void FilePairs::join(const Unused& unused, const std::string& root) {
   std::vector<const Partner*> of_field(fields_.size());
   matches_.assign(fields_.size(), 0);
-  no_images_ = matches_;
+  no_images_ = no_arrays_ = matches_;
   Groups groups(files_, samples_);
   while (groups.next(unused)) {
     stop_if_asked_();
@@ -426,6 +513,8 @@ void FilePairs::join(const Unused& unused, const std::string& root) {
         is_complete = is_complete && (of_field[i] != nullptr || fields_[i].is_optional);
         matches_[i] += of_field[i] != nullptr ? 1 : 0;
         no_images_[i] += of_field[i] != nullptr && !has_image_suffix(of_field[i]->file) ? 1 : 0;
+        no_arrays_[i] +=
+            of_field[i] != nullptr && !is_array_suffix(pair_suffix_of(of_field[i]->file)) ? 1 : 0;
         append_listed_partner(partners_, listed);
         modified_ns_ = std::max(modified_ns_, listed.modified_ns);
       }

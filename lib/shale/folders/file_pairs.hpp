@@ -14,8 +14,9 @@
 
 namespace shale {
 
-/// The option of manifests that holds the names of the folders that samples were joined from, with
-/// a question mark behind those that samples may have no file in: "image,mask?".
+/// The option of manifests that holds the names of the folders that samples were joined from; of
+/// arrays also their type; with a question mark behind those that samples may have no file in:
+/// "image,mask?", "image,pose:float32 (?, 2)".
 inline constexpr std::string_view kFoldersOption = "folders";
 
 /// One of several folders whose files belong together: those of one name become one sample, each a
@@ -25,20 +26,42 @@ struct NamedFolder {
   /// Called for each folder below the root that is entered (WalkOptions::enters): may throw.
   std::function<void(std::uint64_t device, std::uint64_t inode)> enters = nullptr;
   bool is_optional = false;  ///< a sample without a file in it lacks the field
+  /// What the files hold. Nullopt: nobody has looked, or said it.
+  std::optional<Field> type = {};
+  [[nodiscard]] Field as_field() const;
 };
 
 /// The names of folders, as the option has them.
 [[nodiscard]] std::string names_text(const std::vector<NamedFolder>& folders);
+/// The same folders with the types that the option has: of bytes where it has none.
+[[nodiscard]] std::vector<NamedFolder> with_recorded_types(std::vector<NamedFolder> folders,
+                                                           std::string_view names);
+
+/// A word of an option: "pose:float32 (?, 2)" in its parts; no type, no colon.
+struct TypedWord {
+  std::string name, type;
+};
+/// Those of "image,pose:float32 (?, 2)?,mask?": each as it stands there.
+[[nodiscard]] std::vector<TypedWord> typed_words(std::string_view text);
 
 /// Which files beside an image become fields of its sample.
 enum class PairPolicy {
   automatic,  ///< those of a suffix that most images have a partner of
   on,         ///< those of every suffix that some image has a partner of
+  bytes,      ///< the same, each as the bytes of its file, whatever it is
   off,        ///< none
 };
 
+/// "on", "off", "bytes".
+[[nodiscard]] constexpr PairPolicy pair_policy_named(std::string_view word) {
+  return word == "on" ? PairPolicy::on : word == "bytes" ? PairPolicy::bytes : PairPolicy::off;
+}
+[[nodiscard]] constexpr bool takes_every(PairPolicy policy) {
+  return policy == PairPolicy::on || policy == PairPolicy::bytes;
+}
+
 /// The option of manifests that holds the suffixes of the partners, and what they are if that is
-/// not text for txt and bytes for the rest: "json:json,mask,txt:text?".
+/// not text for txt and bytes for the rest: "json:json,mask,npy:float32 (?, 4),txt:text?".
 inline constexpr std::string_view kPairsOption = "pairs";
 
 /// A field that the partners of one suffix become, or the files of one folder.
@@ -46,8 +69,10 @@ struct PairField {
   std::string name;
   std::string suffix;  ///< lower case, without the dot in front; of a folder: its name
   Kind kind = Kind::bytes;
-  std::string root = {};     ///< of a folder: where it is
-  bool is_json = false;      ///< of kind text
+  std::string root = {};  ///< of a folder: where it is
+  bool is_json = false;   ///< of kind text
+  DType dtype = {};       ///< of a tensor, which .npy files hold
+  std::vector<std::uint64_t> shape = {};
   bool is_optional = false;  ///< some samples have no partner
   std::string share = {};    ///< of an optional field: how many have one, "2 of 3"
   [[nodiscard]] Field as_field() const;
@@ -64,7 +89,7 @@ struct PairField {
 /// "json,txt" as its words.
 [[nodiscard]] std::vector<std::string> suffixes_in(std::string_view text);
 /// The value of kPairsOption as the fields, and back. Errors: Code::damaged for another type than
-/// bytes, text and json.
+/// bytes, text, json and arrays.
 [[nodiscard]] std::vector<PairField> pair_fields_of(std::string_view text);
 [[nodiscard]] std::string suffixes_text(const std::vector<PairField>& fields);
 /// What the user is told who did not ask for them; `one` is the word for a sample's file.
@@ -130,6 +155,13 @@ class FilePairs {
   void match_folders(const Unused& unused, const std::vector<NamedFolder>& folders);
 
   [[nodiscard]] const std::vector<PairField>& fields() const { return fields_; }
+  /// What the .npy files of a field hold, which their headers have said.
+  void set_array(std::size_t field, const Field& type);
+  /// Fields are as those of a dataset (kPairsOption or kFoldersOption) where these take their
+  /// values, too.
+  void widen(std::string_view standing);
+  /// True if all files that belong to a sample as this field are .npy files.
+  [[nodiscard]] bool has_only_arrays(std::size_t field) const;
   /// Under PairPolicy::automatic, what only some samples have, and not most, in words: "txt (1 of
   /// 3)"; empty: there is none.
   [[nodiscard]] std::string partial() const;
@@ -164,7 +196,7 @@ class FilePairs {
   std::vector<PairField> fields_;
   bool are_folders_ = false;
   std::vector<std::uint64_t> matches_;  // of each field, and those of them that are not images
-  std::vector<std::uint64_t> no_images_;
+  std::vector<std::uint64_t> no_images_, no_arrays_;
   std::vector<std::pair<std::string, std::uint64_t>> partial_;  // suffixes, and samples with them
   std::string partners_;
 };

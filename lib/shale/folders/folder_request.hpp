@@ -33,8 +33,14 @@ enum class FrameOrder { natural, bytewise };
 /// Which files become fields beside the sample's own (folders/file_pairs, folders/metadata_rows).
 struct PairRequest {
   PairPolicy policy = PairPolicy::off;
-  bool is_given = false;      ///< by the user: refused where it means nothing
-  std::string suffixes = {};  ///< only these, whatever `policy` says: "json,txt"; empty: any
+  bool is_given = false;  ///< by the user: refused where it means nothing
+  /// Only these, whatever `policy` says: "json,txt", with their types; empty: any.
+  std::string suffixes = {};
+  /// Of folders that are joined: their types, as kFoldersOption has them; empty: not known.
+  std::string folders = {};
+  /// Of the dataset that is appended to: that option, or kPairsOption. A side of its arrays that is
+  /// free may be of one length in what is appended, and no value of an optional field absent.
+  std::string standing = {};
   /// Rows of metadata.csv and metadata.jsonl become fields, whatever `policy` says.
   bool takes_metadata = false;
 

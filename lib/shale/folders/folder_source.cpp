@@ -6,11 +6,14 @@
 #include <span>
 #include <utility>
 
+#include "shale/arrays/array_headers.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/folders/file_tree.hpp"
+#include "shale/folders/folder_row.hpp"
 #include "shale/folders/input_list.hpp"
+#include "shale/folders/joined_folders.hpp"
 #include "shale/folders/label_join.hpp"
 #include "shale/folders/listing_facts.hpp"
 #include "shale/folders/metadata_rows.hpp"
@@ -30,43 +33,8 @@ namespace {
 
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 constexpr std::string_view kNoImage = "not the suffix of an image";
-constexpr std::string_view kNoSample = "no sample has its name";
 
 bool is_hidden(std::string_view name) { return name.starts_with('.'); }
-
-std::string_view text_of(PassedOver reason) {
-  return reason == PassedOver::hidden ? "hidden" : "not a regular file";
-}
-
-// How a file of a folder that is joined is called in lists: "mask=cat/1.png".
-std::string joined_entry(std::string_view field, std::string_view folder, std::string_view name) {
-  return std::string(field).append("=").append(join_path(folder, name));
-}
-
-// A file as a row of the list: sorted, rows are in ImageFolder's order, that of their classes, then
-// of their folders, then of their names. A folder ends in NUL, which is less than any byte of a
-// name, hence "a" < "a-b" < "a/b".
-struct FolderRow {
-  std::uint32_t rank = 0;  // of the class among the classes
-  std::string_view folder, name;
-  std::uint64_t bytes = 0;
-  std::int64_t modified_ns = 0, label = 0;
-  std::uint64_t offset = 0;
-  bool has_label = true;
-  static auto columns(auto& row) {
-    return std::tie(row.rank, row.folder, row.name, row.bytes, row.modified_ns, row.label,
-                    row.offset, row.has_label);
-  }
-};
-
-ListedFile listed_file(const FolderRow& row) {
-  return {.path = join_path(row.folder, row.name),
-          .bytes = row.bytes,
-          .modified_ns = row.modified_ns,
-          .label = row.label,
-          .offset = row.offset,
-          .has_label = row.has_label};
-}
 
 class FolderList final : public InputList {
  public:
@@ -116,6 +84,7 @@ class FolderList final : public InputList {
                            .labels_file = request_.labels.path,
                            .pairs = info_.pairs,
                            .fields = info_.schema.fields,
+                           .arrays = arrays_,
                            .has_labels = has_labels_,
                            .archive = tree_->archive(),
                            .folders = request_.folders,
@@ -146,7 +115,10 @@ class FolderList final : public InputList {
     info_.notes = head.notes;
     info_.modified_ns = head.modified_ns;
     info_.ignored = listing_->ignored();
-    info_.pairs = head.pairs;
+    if (request_.folders.empty())
+      info_.pairs = head.pairs;
+    else
+      request_.folders = with_recorded_types(std::move(request_.folders), head.pairs);
     info_.left_out = head.left_out;
     image_folders_ = head.image_folders;
     has_labels_ = head.has_labels;
@@ -192,7 +164,7 @@ class FolderList final : public InputList {
     head.classes = info_.classes;
     head.notes = info_.notes;
     head.modified_ns = info_.modified_ns;
-    head.pairs = info_.pairs;
+    head.pairs = request_.folders.empty() ? info_.pairs : names_text(request_.folders);
     head.image_folders = image_folders_;
     head.has_labels = has_labels_;
     head.metadata = metadata_fields_;
@@ -316,6 +288,12 @@ class FolderList final : public InputList {
       pairs_->match_all(unused, request_.files.pairs.policy, request_.root);
     else
       pairs_->match_fields(unused, pair_fields_of(request_.files.pairs.suffixes), request_.root);
+    find_arrays([this](std::size_t i) {
+      return request_.files.pairs.suffixes.empty() &&
+             request_.files.pairs.policy != PairPolicy::bytes &&
+             is_array_suffix(pairs_->fields()[i].suffix);
+    });
+    pairs_->widen(request_.files.pairs.standing);
     info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
     info_.pairs = suffixes_text(pairs_->fields());
     partial_pairs_ = pairs_->partial();
@@ -343,28 +321,44 @@ class FolderList final : public InputList {
     const ReasonSink pass_over = [this](std::string_view entry, std::string_view reason) {
       ignore("", entry, reason);
     };
-    for (const NamedFolder& one : std::span(request_.folders).subspan(1)) {
-      const WalkOptions options{
-          .keep_hidden = request_.files.hidden == HiddenPolicy::keep,
-          .wants_size = {},
-          .pass_over =
-              [&](std::string_view folder, std::string_view name, PassedOver reason) {
-                pass_over(joined_entry(one.field, folder, name), text_of(reason));
-              },
-          .enters = one.enters};
-      walk_folder(one.root, options, [&](const WalkedFile& file) {
-        request_.stop_if_asked();
-        pairs_->add_file(file.directory, pair_name_of(file.name), one.field, file);
-      });
-    }
+    add_joined_folders(request_, *pairs_, pass_over);
     add_samples_to_pairs();
-    pairs_->match_folders(
-        [&](const FilePairs::Surplus& file) {
-          pass_over(joined_entry(file.suffix, file.folder, file.file), kNoSample);
-        },
-        request_.folders);
+    match_joined_folders(request_, *pairs_, pass_over);
     info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
     image_folders_ = pairs_->image_folders();
+    std::vector<NamedFolder>& folders = request_.folders;
+    find_arrays([&](std::size_t i) { return !folders[i + 1].type && pairs_->has_only_arrays(i); });
+    pairs_->widen(request_.files.pairs.standing);
+    for (std::size_t i = 1; i < folders.size(); ++i) {
+      if (!folders[i].type) folders[i].type = pairs_->fields()[i - 1].as_field();
+    }
+  }
+
+  // Of the fields of partners that may hold arrays, after they were matched.
+  void find_arrays(const std::function<bool(std::size_t)>& may_hold_arrays) {
+    const std::vector<PairField>& fields = pairs_->fields();
+    std::set<std::size_t> arrays;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (may_hold_arrays(i)) arrays.insert(i);
+    }
+    if (arrays.empty()) return;
+    ArrayHeaders headers(tree_->archive());
+    while (const std::optional<FolderRow> row = files_->next()) {
+      request_.stop_if_asked();
+      const std::string path = join_path(row->folder, row->name);
+      const std::vector<ListedPartner> partners = pairs_->next();
+      for (const std::size_t i : arrays) {
+        const std::string& root = fields[i].root.empty() ? request_.root : fields[i].root;
+        if (partners[i].suffix)
+          headers.add(i, fields[i].name,
+                      {partner_path(root, path, *partners[i].suffix), partners[i].bytes,
+                       partners[i].offset});
+      }
+    }
+    headers.finish();
+    for (const std::size_t i : arrays) pairs_->set_array(i, headers.type_of(i));
+    for (std::string& note : headers.notes()) info_.notes.push_back(std::move(note));
+    rewind();
   }
 
   void make_schema() {
@@ -376,13 +370,13 @@ class FolderList final : public InputList {
     if (!request_.folders.empty()) fields.front().name = request_.folders.front().field;
     const std::vector<std::string> images = suffixes_in(image_folders_);
     for (std::size_t i = 1; i < request_.folders.size(); ++i) {
-      const std::string& name = request_.folders[i].field;
-      if (std::ranges::find(images, name) != images.end())
+      if (std::ranges::find(images, request_.folders[i].field) != images.end())
         info_.image_fields.push_back(fields.size());
-      fields.push_back(
-          {.name = name, .kind = Kind::bytes, .is_optional = request_.folders[i].is_optional});
+      fields.push_back(request_.folders[i].as_field());
     }
     for (const PairField& field : pair_fields_of(info_.pairs)) fields.push_back(field.as_field());
+    for (const Field& field : fields)
+      arrays_.push_back(field.kind == Kind::tensor ? std::make_shared<Field>(field) : nullptr);
     for (const Field& field : metadata_fields_) {
       if (info_.schema.find(field.name)) throw is_field_already(field, request_.root);
       fields.push_back(field);
@@ -579,7 +573,8 @@ class FolderList final : public InputList {
   std::optional<FilePairs> pairs_;        // beside files_, in their order
   std::optional<MetadataRows> metadata_;  // beside files_, in their order
   std::vector<Field> metadata_fields_;
-  std::optional<Error> unknown_class_;  // a class folder that is none of the classes
+  std::vector<std::shared_ptr<const Field>> arrays_;  // before those of the metadata
+  std::optional<Error> unknown_class_;                // a class folder that is none of the classes
   bool has_metadata_ = false, leaves_metadata_ = false, has_labels_ = true;
   std::string partial_pairs_, image_folders_;
   std::vector<std::string> notes_on_metadata_;

@@ -103,10 +103,10 @@ class ListedSource final : public OrderableSource {
   std::optional<PlacedSamples> placed_;  // instead of what the list gives
 };
 
-std::string partner_path(const std::string& root, std::string_view path, std::string_view suffix) {
-  const std::size_t name = path.rfind('/') + 1;  // 0 without a slash
-  std::string partner(path.substr(0, name));
-  return join_path(root, partner.append(pair_name_of(path.substr(name))).append(suffix));
+// Of an .npy file of so many bytes, about: NumPy's own headers take no less than these.
+std::uint64_t bytes_of_array(const Field& field, std::uint64_t file_bytes) {
+  constexpr std::uint64_t kHeaderBytes = 128;
+  return field.is_ragged() ? file_bytes - std::min(file_bytes, kHeaderBytes) : field.tensor_bytes();
 }
 
 // In words. No paths: what is left out is listed in the dataset, wherever its input was.
@@ -181,6 +181,12 @@ std::unique_ptr<OrderableSource> make_list_source(std::unique_ptr<InputList> lis
   return std::make_unique<ListedSource>(std::move(list), std::move(order));
 }
 
+std::string partner_path(const std::string& root, std::string_view path, std::string_view suffix) {
+  const std::size_t name = path.rfind('/') + 1;  // 0 without a slash
+  std::string partner(path.substr(0, name));
+  return join_path(root, partner.append(pair_name_of(path.substr(name))).append(suffix));
+}
+
 PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
   PendingSample sample;
   sample.bytes = file.bytes;
@@ -213,14 +219,24 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
       if (!may_lack && sample.lacks.empty()) sample.lacks = partner_name(folder, i);
       continue;
     }
-    sample.bytes += partner.bytes;
-    sample.cells[first + i].place = {.offset = partner.offset, .length = partner.bytes};
+    const Field& field = folder.fields[first + i];
+    const bool is_array = !folder.arrays.empty() && folder.arrays[first + i];
+    sample.bytes += partner.bytes * (is_array ? PendingFile::kArrayCopies : 1);
+    sample.cells[first + i].place = {
+        .offset = partner.offset,
+        .length = is_array ? bytes_of_array(field, partner.bytes) : partner.bytes};
     const std::string& root = folder.folders.empty() ? folder.root : folder.folders[i + 1].root;
     sample.files.push_back({.path = partner_path(root, file.path, *partner.suffix),
                             .bytes = partner.bytes,
                             .modified_ns = compares_times ? partner.modified_ns : 0,
                             .field = first + i,
-                            .offset = partner.offset});
+                            .offset = partner.offset,
+                            .array = is_array ? folder.arrays[first + i] : nullptr});
+  }
+  // The shapes of arrays are known when they are read.
+  for (std::size_t i = 0; i < file.partners.size(); ++i) {
+    const Field& field = folder.fields[first + i];
+    if (field.is_ragged()) sample.sides.resize(sample.sides.size() + field.shape.size());
   }
   if (of_metadata > 0 && file.has_label) take_metadata_row(file.row, *folder.metadata, sample);
   sample.key = std::move(file.path);

@@ -124,12 +124,18 @@ struct ListedFolder {
   const std::string& labels_file;
   const std::string& pairs;            ///< suffixes of the partners
   std::span<const Field> fields = {};  ///< the file, its label if it has one, its partners
-  bool has_labels = true;              ///< there is a field for labels
+  /// Of each field the tensor that its .npy files hold, or null; none: there is no such field.
+  std::span<const std::shared_ptr<const Field>> arrays = {};
+  bool has_labels = true;                                ///< there is a field for labels
   std::shared_ptr<const ArchiveFile> archive = nullptr;  ///< that all of its files lie in
   std::vector<NamedFolder> folders = {};  ///< that the partners lie in, behind `root`; or none
   /// The last fields, which come from rows of metadata; null: there are no such rows.
   const std::vector<Field>* metadata = nullptr;
 };
+
+/// Where a partner is, with what its name has behind the part that both share.
+[[nodiscard]] std::string partner_path(const std::string& root, std::string_view path,
+                                       std::string_view suffix);
 
 /// A listed file, and its partners, as a sample that is still to be read.
 [[nodiscard]] PendingSample pending_sample(ListedFile file, const ListedFolder& folder);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "shale/base/path_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/folders/file_tree.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
@@ -77,6 +78,9 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   for (const NamedFolder& folder : request.folders)
     facts.emplace_back("folder of " + folder.field + (folder.is_optional ? "?" : ""),
                        std::filesystem::weakly_canonical(folder.root, error).string());
+  for (const NamedFolder& folder : request.folders) {
+    if (folder.type) facts.emplace_back("type of " + folder.field, field_type_text(*folder.type));
+  }
   if (const SoughtFiles sought(request.files.suffixes); !sought.are_images())
     facts.emplace_back("ext", sought.text());
   if (!request.classes.names.empty())

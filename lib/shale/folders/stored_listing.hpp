@@ -64,7 +64,9 @@ struct ListingHead {
   std::vector<std::string> classes;  ///< by label: raw bytes
   std::vector<std::string> notes;    ///< SourceInfo::notes
   std::int64_t modified_ns = 0;      ///< of the newest file
-  std::string pairs = {};            ///< suffixes of the partners that its files have
+  /// Suffixes of the partners that its files have, or names of the folders that they were joined
+  /// from, with their types.
+  std::string pairs = {};
   bool has_labels = true;            ///< the samples have a label
   std::string image_folders = {};    ///< names of the folders whose files are images: "mask,depth"
   std::vector<Field> metadata = {};  ///< what the rows of its files have

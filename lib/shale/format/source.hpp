@@ -34,6 +34,12 @@ struct PendingFile {
   std::int64_t modified_ns = 0;
   std::size_t field = 0;     ///< of the schema
   std::uint64_t offset = 0;  ///< in the archive, if there is one
+  /// Of an .npy file whose array is the value: the tensor that it is to be. Null: the file itself
+  /// is.
+  std::shared_ptr<const Field> array = nullptr;
+
+  /// How often such a file takes its size: as it is read, and where it has to be reordered.
+  static constexpr std::uint64_t kArrayCopies = 2;
 };
 
 /// A value that the source already knows, so that nothing has to be read.
@@ -72,6 +78,8 @@ struct PendingSample {
   /// Of a dataset, with OnDamage::leave_out: what of it is not as it was written, in words; none of
   /// it is read then, and its key and numbers may be unknown. Empty: nothing that is known of.
   std::string damage = {};
+  /// Why one of `files` has no array of its field, in words; known when they have been read.
+  std::string bad_array = {};
   /// Of a stream: how far it was read for this sample, the last byte of it included.
   std::optional<StreamPoint> behind = {};
   /// Where the elements of its lists lie, field by field, if the container's extents do not say.

@@ -25,10 +25,11 @@ enum class ImageFaultCode {
   missing_partner,  ///< whole or not: a file that belongs to it is not there
   missing_row,      ///< whole or not: a list that belongs to it has no row for it
   not_text,         ///< whole or not: a file of text that belongs to it is not UTF-8
+  not_array,        ///< whole or not: an .npy file that belongs to it has no array of its field
   damaged_input,    ///< not what was written into the dataset that is read
 };
 /// "", "empty", "unknown-type", "truncated", "no-pixels", "damaged", "too-large", "too-small",
-/// "unsupported", "missing-partner", "missing-row", "not-text", "damaged-input".
+/// "unsupported", "missing-partner", "missing-row", "not-text", "not-array", "damaged-input".
 [[nodiscard]] std::string_view name_of(ImageFaultCode code);
 /// Not of its image: the sample lacks something, or is not what was written.
 [[nodiscard]] constexpr bool is_of_sample(ImageFaultCode code) {

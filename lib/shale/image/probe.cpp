@@ -114,19 +114,10 @@ std::string_view name_of(ImageType type) {
 }
 
 std::string_view name_of(ImageFaultCode code) {
-  constexpr std::string_view kNames[] = {"",
-                                         "empty",
-                                         "unknown-type",
-                                         "truncated",
-                                         "no-pixels",
-                                         "damaged",
-                                         "too-large",
-                                         "too-small",
-                                         "unsupported",
-                                         "missing-partner",
-                                         "missing-row",
-                                         "not-text",
-                                         "damaged-input"};
+  constexpr std::string_view kNames[] = {
+      "",          "empty",        "unknown-type", "truncated",       "no-pixels",   "damaged",
+      "too-large", "too-small",    "unsupported",  "missing-partner", "missing-row", "not-text",
+      "not-array", "damaged-input"};
   return kNames[static_cast<std::size_t>(code)];
 }
 

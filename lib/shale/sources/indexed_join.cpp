@@ -31,6 +31,7 @@
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/wire/npy_value.hpp"
 
 namespace shale {
 namespace {
@@ -229,13 +230,18 @@ class JoinIndexer {
             .for_sample(sample.key, sample.first_number));
   }
 
-  // A file of a folder, as it is.
-  FieldPlace keep_file(const PendingFile& listed, const PendingSample& sample) {
+  // A file of a folder, as it is, or the array in it.
+  FieldPlace keep_file(const PendingFile& listed, PendingSample& sample) {
     refuse_large_copies(listed.bytes, listed.field, sample);
     check_listed(listed.path, listed.bytes, listed.modified_ns, sample.first_number);
     std::string bytes(listed.bytes, '\0');
     InputFile(listed.path).read_exact(0, std::as_writable_bytes(std::span(bytes)));
-    return keep(bytes);
+    if (!listed.array) return keep(bytes);
+    std::string room(listed.bytes, '\0');
+    const NpyValue array = read_npy_value(*listed.array, std::as_writable_bytes(std::span(bytes)),
+                                          std::as_writable_bytes(std::span(room)), listed.path);
+    set_shape(sample.sides, schema_, listed.field, array.shape);
+    return keep(std::string(as_text(array.elements)));
   }
 
   // Where a key, or a value that lies nowhere else, is written to.

@@ -188,6 +188,13 @@ Recognition recognize_folder(SoughtInput& input) {
           }};
 }
 
+Error not_for_named_folders(const InputRequest& request, std::string_view option) {
+  return Error(Code::usage, "{} is for one folder, but the input is several that are joined",
+               option)
+      .at(request.inputs.front())
+      .hint("leave out the option");
+}
+
 Recognition recognize_named_folders(SoughtInput& input) {
   std::vector<NamedFolder> folders = find_named_folders(input.request.inputs);
   if (folders.empty()) return {};
@@ -195,22 +202,23 @@ Recognition recognize_named_folders(SoughtInput& input) {
             FolderRequest folder = folder_request(found);
             folder.tree = nullptr;
             folder.folders = folders;
-            for (std::size_t i = 1; i < folders.size(); ++i)
+            const PairRequest& pairs = found.request.files.pairs;
+            if (pairs.is_given && pairs.policy != PairPolicy::bytes)
+              throw not_for_named_folders(found.request, "--pairs");
+            for (std::size_t i = 1; i < folders.size(); ++i) {
               folder.folders[i].is_optional = found.request.join.partners == Partners::any;
+              if (pairs.policy == PairPolicy::bytes)
+                folder.folders[i].type = Field{.name = {}, .kind = Kind::bytes};
+            }
+            if (!pairs.folders.empty())
+              folder.folders = with_recorded_types(std::move(folder.folders), pairs.folders);
             for (NamedFolder& one : folder.folders)
               one.enters = refuse_folders_with(found.request.output, one.root);
             folder.root = folders.front().root;
             folder.enters = folder.folders.front().enters;
-            folder.files.pairs = {};
+            folder.files.pairs = {.standing = pairs.standing};
             return open_files(found.request, std::move(folder));
           }};
-}
-
-Error not_for_named_folders(const InputRequest& request, std::string_view option) {
-  return Error(Code::usage, "{} is for one folder, but the input is several that are joined",
-               option)
-      .at(request.inputs.front())
-      .hint("leave out the option");
 }
 
 // A list of files on stdin is kept, and then read as often as it takes.
@@ -249,7 +257,7 @@ Recognition recognize_stream(SoughtInput& input) {
   if (!path) return {};
   return {Certainty::certain, [path = *path](SoughtInput& found) {
             const FolderRequest folder = folder_request(found);
-            if (folder.files.pairs.policy == PairPolicy::on)
+            if (takes_every(folder.files.pairs.policy))
               throw not_for_stream(found.path(), "--pairs on");
             OpenedStream opened = open_stream(path, std::move(found.stream),
                                               found.request.memory_bytes, folder.stop_if_asked);
@@ -443,7 +451,7 @@ constexpr InputKind kInputKinds[] = {
      .refusal = not_for_joined},
     {.name = kFolderName,
      .recognize = recognize_named_folders,
-     .takes = kTakesOfFiles | kTakesPartners,
+     .takes = kTakesOfFiles | kTakesPairs | kTakesPartners,
      .refusal = not_for_named_folders},
     {.name = "arrays",
      .recognize = recognize_arrays,

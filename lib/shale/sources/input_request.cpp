@@ -78,6 +78,7 @@ InputRequest recorded_input(const Manifest& manifest, const std::string& dataset
   input.files.suffixes = option_of(manifest, kSuffixesOption);
   input.files.groups_frames = manifest.source.kind == kVideoFrames;
   input.files.pairs.suffixes = option_of(manifest, kPairsOption);
+  input.files.pairs.folders = option_of(manifest, kFoldersOption);
   input.files.pairs.takes_metadata = !option_of(manifest, kMetadataOption).empty();
   return input;
 }

@@ -54,8 +54,9 @@ void refuse_odd(const NamedFolder& folder) {
         .hint("give the folder another name, as in image=photos mask=masks");
   };
   if (folder.field == "label") refuse("it is that of the labels");
-  // The names of a set are in its manifest, with commas.
+  // The names of a set are in its manifest, with commas, and colons where a type follows.
   if (folder.field.find(',') != std::string::npos) refuse("it has a comma");
+  if (folder.field.find(':') != std::string::npos) refuse("it has a colon");
   if (folder.field.find('/') != std::string::npos) refuse("it has a slash");
   try {
     validate_schema({.fields = {{.name = folder.field, .kind = Kind::bytes}}});
@@ -103,19 +104,17 @@ std::vector<std::string> words_of(const std::vector<NamedFolder>& folders,
   return words;
 }
 
-std::vector<NamedFolder> with_optional(std::vector<NamedFolder> folders, std::string_view names) {
+std::vector<NamedFolder> as_recorded(std::vector<NamedFolder> folders, std::string_view names) {
   for (std::size_t i = 1; i < folders.size(); ++i) folders[i].is_optional = names.ends_with('?');
-  return folders;
+  return names.empty() ? folders : with_recorded_types(std::move(folders), names);
 }
 
 Error not_the_folders(const std::string& dataset, std::string_view names, std::string_view option) {
   std::string words;
-  for (std::string_view left = names; !left.empty();) {
-    const std::string_view name = left.substr(0, left.find(','));
-    const std::size_t end = name.size() - (name.ends_with('?') ? 1 : 0);
+  for (const TypedWord& word : typed_words(names)) {
+    const std::size_t end = word.name.size() - (word.name.ends_with('?') ? 1 : 0);
     words += fmt::format("{}{} {}=FOLDER", words.empty() ? "" : " ", option,
-                         printable(name.substr(0, end)));
-    left.remove_prefix(std::min(name.size() + 1, left.size()));
+                         printable(word.name.substr(0, end)));
   }
   return Error(Code::usage, "was made from several folders ({})", printable(names))
       .at(dataset)

@@ -20,10 +20,10 @@ namespace shale {
 [[nodiscard]] std::vector<std::string> words_of(const std::vector<NamedFolder>& folders,
                                                 const std::string& folder);
 
-/// The same folders; where `names` (kFoldersOption) says that samples may lack files, all but the
-/// first are optional.
-[[nodiscard]] std::vector<NamedFolder> with_optional(std::vector<NamedFolder> folders,
-                                                     std::string_view names);
+/// The same folders; what `names` (kFoldersOption) says of them: whether samples may lack files of
+/// all but the first, and the types. Empty: it says nothing.
+[[nodiscard]] std::vector<NamedFolder> as_recorded(std::vector<NamedFolder> folders,
+                                                   std::string_view names);
 
 /// The error for another source of a dataset that was made from folders of these names, as the
 /// option has them; `option`: what names a source, for the hint.

@@ -12,6 +12,7 @@
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
+#include "shale/folders/file_pairs.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/common_keys.hpp"
@@ -81,6 +82,9 @@ ConvertRequest request_for(const ConvertRequest& asked, const Manifest& manifest
     request.shard_samples = number_option(manifest, "shard_samples", defaults.shard_samples);
   request.classes.extends_set = !manifest.classes.empty();
   if (request.classes.extends_set) request.classes.from = request.output;
+  request.files.pairs.standing = option_of(manifest, kPairsOption);
+  if (request.files.pairs.standing.empty())
+    request.files.pairs.standing = option_of(manifest, kFoldersOption);
   return request;
 }
 

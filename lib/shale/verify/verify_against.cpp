@@ -458,7 +458,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                         VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
   std::vector<NamedFolder> folders =
-      with_optional(find_named_folders(request.against), option_of(manifest, kFoldersOption));
+      as_recorded(find_named_folders(request.against), option_of(manifest, kFoldersOption));
   if (!folders.empty()) request.against = {folders.front().root};
   const std::string& against = request.against.front();
   if (!holds_files_of_folder(manifest, folders)) {
@@ -544,8 +544,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
   const Manifest& manifest = dataset.manifest;
   if (!find_joined_groups(request.against).empty()) return compare_with_join(request, dataset, log);
   const std::string names = option_of(manifest, kFoldersOption);
-  const std::vector<NamedFolder> folders =
-      with_optional(find_named_folders(request.against), names);
+  const std::vector<NamedFolder> folders = as_recorded(find_named_folders(request.against), names);
   std::string others;
   if (std::optional<ArrayColumns> arrays =
           folders.empty() ? find_compared_arrays(request, manifest, others, log.events())

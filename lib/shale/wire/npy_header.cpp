@@ -178,6 +178,22 @@ NpyHeader parse_npy_header(Bytes bytes, std::string_view where) {
   return header;
 }
 
+std::uint64_t npy_data_bytes(const NpyHeader& header) {
+  std::uint64_t bytes = header.dtype.item_bytes();
+  for (const std::uint64_t axis : header.shape) bytes *= axis;
+  return bytes;
+}
+
+void check_npy_size(const NpyHeader& header, std::uint64_t size, std::string_view where) {
+  const std::uint64_t bytes = npy_data_bytes(header), begin = std::min(size, header.data_offset);
+  if (size - begin >= bytes && begin == header.data_offset) return;
+  throw Error(Code::damaged,
+              "array of shape {} takes {} bytes after its header, but the file has {}",
+              shape_text(header.shape), bytes, size - begin)
+      .at(where, begin)
+      .hint("the file was truncated, or is still being written; save or copy it again");
+}
+
 Error npy_goes_on(const NpyHeader& header, std::uint64_t more, Bytes behind, std::string_view where,
                   std::uint64_t offset) {
   const bool is_another = is_npy(behind);

@@ -56,6 +56,12 @@ inline constexpr std::uint64_t kNpyPrefixBytes = 12;
 /// with file and offset.
 [[nodiscard]] NpyHeader parse_npy_header(Bytes bytes, std::string_view where);
 
+/// Bytes of the array, once its header was parsed.
+[[nodiscard]] std::uint64_t npy_data_bytes(const NpyHeader& header);
+
+/// Errors: Code::damaged for a file (or member) of `size` bytes that ends within its array.
+void check_npy_size(const NpyHeader& header, std::uint64_t size, std::string_view where);
+
 /// The error for a file (or the member of an archive) that goes on for `more` bytes behind its
 /// array: Code::unsupported, as np.load takes no notice of them. `behind` holds the first of them,
 /// or none where nobody looked; `where` and `offset` are their place.

@@ -221,5 +221,42 @@ TEST_CASE("file pairs: a folder that has no file of any sample is an error") {
   CHECK(error.file() == "masks");
 }
 
+TEST_CASE(
+    "file pairs: the types of fields, with commas in their shapes, are read as they are written") {
+  constexpr std::string_view kTexts[] = {
+      "json,txt",
+      "json:json?,npy:float32 (17, 3),txt:bytes",
+      "npy:int64 (),pose.npy:bfloat16 (?, 4)?,x:text",
+      "npy:datetime64[ns] (3,),txt",
+      "npy",
+  };
+  for (const std::string_view text : kTexts) {
+    CAPTURE(text);
+    CHECK(suffixes_text(pair_fields_of(text)) == text);
+  }
+  CHECK(pair_fields_of("npy").front().kind == Kind::bytes);
+  CHECK(pair_fields_of("npy:int64 ()").front().as_field().shape.empty());
+  CHECK(pair_fields_of("npy:int64 ()").front().kind == Kind::tensor);
+  CHECK_THROWS_AS((void)pair_fields_of("npy:list of text"), Error);
+}
+
+TEST_CASE("file pairs: folders get the types that the option has") {
+  const std::string names = "image,pose:float32 (?, 2)?,mask?";
+  const std::vector<NamedFolder> folders =
+      with_recorded_types({{.field = "image", .root = "a"},
+                           {.field = "pose", .root = "b", .is_optional = true},
+                           {.field = "mask", .root = "c", .is_optional = true}},
+                          names);
+  CHECK(names_text(folders) == names);
+  CHECK(folders[1].as_field().is_ragged());
+  CHECK(folders[2].as_field().kind == Kind::bytes);
+}
+
+TEST_CASE("file pairs: as bytes is what every suffix becomes") {
+  Pairing of({"1.jpg", "1.npy", "1.txt", "1.json"});
+  of.match(PairPolicy::bytes);
+  CHECK(suffixes_text(of.pairs.fields()) == "json,npy,txt:bytes");
+}
+
 }  // namespace
 }  // namespace shale
