@@ -166,6 +166,8 @@ NOT_FOLLOWED = {
         "partners share the part of the name before the first dot; rename the files, or pass --pairs off",
         "write one with the rows of all, or pass --pairs off to leave them out",
         "rename the column, or pass --pairs off to leave all out",
+        "save all as one type with as many axes, or pass --pairs bytes, which takes every file beside an image as the bytes that it is",
+        "' has an array that can be read; pass --pairs bytes to take every file beside an image as the bytes that it is, or --pairs off to leave all out",
         "pass --classes-from with all classes, or leave it out",
     ),
     "needs a request that only a program makes, or an input that the command line refuses before (tests/unit)": (

@@ -54,6 +54,8 @@ def check_arrays(dataset, arrays, name="npy"):
 @pytest.mark.parametrize("to", ["record", "lmdb", "hdf5"])
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_partners_are_the_arrays_of_numpy(photos, tmp_path, kind, to):
+    if to == "hdf5" and kind in ("texts", "times"):
+        pytest.skip("HDF5 shards hold numbers")
     arrays = with_partners(photos, tmp_path / "photos", ARRAYS[kind])
     shale.convert(tmp_path / "photos", tmp_path / "set", to)
     options = json.loads((tmp_path / "set/dataset.json").read_text())["options"]

@@ -17,10 +17,6 @@ constexpr std::uint64_t kHeadBytes = 512;
 constexpr std::size_t kFilesAtOnce = 512;
 constexpr std::string_view kSuffix = "npy";
 
-constexpr std::string_view kWayOut =
-    "save all as one type with as many axes, or pass --pairs bytes, which takes every file beside "
-    "an image as the bytes that it is";
-
 }  // namespace
 
 bool is_array_suffix(std::string_view suffix) {
@@ -93,7 +89,9 @@ void ArrayHeaders::take(Found& found, const File& file, Bytes head) {
     throw Error(Code::bad_content, "holds {}, but {} holds {}: field '{}' has one type", text,
                 printable(found.first_path), found.first_text, printable(found.name))
         .at(file.path)
-        .hint(std::string(kWayOut));
+        .hint(
+            "save all as one type with as many axes, or pass --pairs bytes, which takes every file "
+            "beside an image as the bytes that it is");
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] != header.shape[i]) shape[i] = kFreeSide;
