@@ -154,3 +154,15 @@ def test_the_lines_in_the_document_name_a_sample(block, animals, tmp_path):
     run_shale("convert", animals, tmp_path / "set", "--to", "hdf5")
     check = "assert name == 'b\u00e9e', name\n"
     bytes_left_by(block + check, tmp_path / "set", tmp_path)
+
+
+def test_a_name_of_two_classes_chooses_both(tmp_path):
+    shale = pytest.importorskip("shale")
+    with h5py.File(tmp_path / "two.h5", "w") as file:
+        file["x"] = np.arange(12).reshape(4, 3)
+        file["label"] = np.array([0, 1, 2, 1])
+        file["label"].attrs["classes"] = np.array(["cat", "cat", "dog"], dtype=h5py.string_dtype())
+    run_shale("convert", tmp_path / "two.h5", tmp_path / "set", "--to", "record")
+    run_shale("convert", tmp_path / "set", tmp_path / "cats", "--to", "record", "--classes", "cat")
+    assert [sample["label"] for sample in shale.Dataset(tmp_path / "cats")] == [0, 1, 1]
+

@@ -314,3 +314,12 @@ def test_only_fixed_rows_are_drawn_and_the_hint_names_what_draws_others(tmp_path
     assert "its samples are not stored as rows of one size, and only such rows can be drawn" in refused and "shale convert --shuffle" in refused
     run_shale("convert", tmp_path / "out", tmp_path / "shuffled", "--shuffle", "--seed", "1", "--to", "record")
     assert sorted(sample["crowd"] for sample in Dataset(tmp_path / "shuffled")) == [0, 1, 2, 3]
+
+
+def test_nested_leaves_dates_a_list(tmp_path):
+    with Writer(tmp_path / "set", schema={"when": "datetime64[s] (?)", "x": "float32 (?)"}) as writer:
+        for number in range(3):
+            writer.write({"when": np.zeros(number, "M8[s]"), "x": np.zeros(number, np.float32)})
+    batch = next(iter(Loader(tmp_path / "set", 3, ragged="nested")))
+    assert [len(each) for each in batch["when"]] == [0, 1, 2]
+    assert batch["x"].layout == torch.jagged

@@ -303,14 +303,17 @@ class RowResolver {
     }
     std::vector<std::int64_t> labels;
     for (const std::string& name : choice_.classes) {
-      const auto found = std::ranges::find(info_.classes, name);
-      if (found == info_.classes.end()) {
+      const std::size_t before = labels.size();
+      // Files of other tools may give two labels one name.
+      for (std::size_t label = 0; label < info_.classes.size(); ++label) {
+        if (info_.classes[label] == name) labels.push_back(static_cast<std::int64_t>(label));
+      }
+      if (labels.size() == before) {
         throw Error(Code::usage, "--classes names '{}', which is not a class of the input",
                     printable(name))
             .hint(did_you_mean(name, info_.classes))
             .hint("'shale info' lists the classes of a dataset; those of a folder are its folders");
       }
-      labels.push_back(found - info_.classes.begin());
     }
     std::ranges::sort(labels);
     return labels;
