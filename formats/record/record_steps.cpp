@@ -93,7 +93,8 @@ class StepWriter {
       : request_(request),
         file_(file),
         out_(into.duplicate(), into.path(),
-             {.io = IoMode::buffered, .buffer_bytes = kStepsBufferBytes, .buffers = 1}) {}
+             {.io = IoMode::buffered, .buffer_bytes = kStepsBufferBytes, .buffers = 1}),
+        episode_(static_cast<std::int64_t>(request.first_episode)) {}
 
   FlatSteps run(const DescribedFeatures& described) {
     for_each_record(request_, file_, [&](Bytes record) {
@@ -106,6 +107,7 @@ class StepWriter {
     });
     (void)out_.finish();
     FlatSteps flat;
+    flat.episodes = static_cast<std::uint64_t>(episode_) - request_.first_episode;
     for (const auto& [name, feature] : described) {
       DescribedFeature of_step = feature;
       if (name.starts_with(kStepsPrefix) && !of_step.shape.empty())
@@ -186,7 +188,7 @@ class StepWriter {
   OutputFile out_;
   std::map<std::string, std::uint64_t> per_step_;  // values, of each feature
   std::set<std::string> left_out_;
-  std::int64_t episode_ = 0;
+  std::int64_t episode_;
 };
 
 }  // namespace

@@ -15,11 +15,12 @@ struct FlatSteps {
   DescribedFeatures described;     ///< of a step, by the names that its features have then
   std::vector<std::string> notes;  ///< what is left out, a sentence each
   LeftOutList left_out;
+  std::uint64_t episodes = 0;
 };
 
 /// Writes an Example for each step of each episode into `into`: `steps/action` is `action`, which
-/// has the step's part of the episode's values; all other features are repeated; `episode` and
-/// `step` count from 0. Left out, by name: what has another number of values than steps go into.
+/// has the step's part of the episode's values; all other features are repeated; `episode`
+/// counts from the number of the request, `step` from 0. Left out, by name: what has another number of values than steps go into.
 /// `described`: of the episodes. Memory: a record, at most a quarter of the memory, a few times.
 /// Errors: Code::unsupported for records that are not such episodes; Code::limit; Code::damaged;
 /// Code::io.

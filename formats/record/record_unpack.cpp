@@ -242,13 +242,15 @@ std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
     std::ranges::move(steps.notes, std::back_inserter(found.survey.notes));
     found.survey.left_out.add(steps.left_out);
     if (!file && found.features.empty()) return std::nullopt;
-    return unpack_frames({.file = at_hand(),
-                          .into = request.into,
-                          .memory_bytes = request.memory_bytes,
-                          .parsing = request.parsing,
-                          .progress = request.progress,
-                          .fields = request.fields},
-                         std::move(found));
+    UnpackReport report = unpack_frames({.file = at_hand(),
+                                         .into = request.into,
+                                         .memory_bytes = request.memory_bytes,
+                                         .parsing = request.parsing,
+                                         .progress = request.progress,
+                                         .fields = request.fields},
+                                        std::move(found));
+    report.episodes = steps.episodes;
+    return report;
   } catch (const Error& error) {
     if (!file || !is_about_bytes(error) || error.file() == request.file.path()) throw;
     // What it was unpacked to has no name.

@@ -28,7 +28,8 @@ Survey survey_hdf5_file(const InputFile& file, const Parsing& parsing,
         .hint("leave out --parse");
   }
   if (const auto place = hdf5_samples_in(description, dialect)) {
-    if (dialect == Dialect::episodes) throw is_read_by_convert(*place, file.path());
+    if (dialect == Dialect::episodes || place->is_file)
+      throw is_read_by_convert(*place, file.path());
     try {
       return survey_hdf5_samples(file, *place, dialect.has_value(), progress);
     } catch (const Error& error) {

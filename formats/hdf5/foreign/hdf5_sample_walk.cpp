@@ -225,6 +225,7 @@ class SampleSender {
 
   void run() {
     const Hdf5Handle parent = open_object(file_, walk_.parent);
+    if (!walk_.file.empty()) return send_sample(parent, walk_.file);
     for (const std::string& name : names_below(parent.id(), ~std::size_t{0})) {
       if (!is_hdf5_hard_link(parent.id(), name)) {
         send_text(SampleMessage::other, fmt::format("link '{}'", printable(name)));
@@ -342,6 +343,8 @@ class SampleSender {
 struct LookedGroup {
   std::vector<std::string> groups, alone;  // groups with datasets; with groups and nothing else
   std::size_t arrays = 0, others = 0;      // datasets of rows; anything else
+  std::set<std::string> kinds;             // type and rank of those
+  bool have_numbers = true;                // in their names
   std::vector<std::set<std::string>> signatures;  // of `groups`: path, type and rank of each
 };
 
@@ -368,7 +371,11 @@ LookedGroup look_into(hid_t group) {
     const H5I_type_t type = H5Iget_type(object.id());
     if (type == H5I_DATASET) {
       const Hdf5Handle space(H5Dget_space(object.id()), H5Sclose);
-      ++(H5Sget_simple_extent_ndims(space.id()) > 0 ? looked.arrays : looked.others);
+      const int rank = H5Sget_simple_extent_ndims(space.id());
+      ++(rank > 0 ? looked.arrays : looked.others);
+      const Hdf5Handle type(H5Dget_type(object.id()), H5Tclose);
+      looked.kinds.insert(fmt::format("{} {}", rank, static_cast<int>(H5Tget_class(type.id()))));
+      looked.have_numbers = looked.have_numbers && has_digit(name);
     } else if (type == H5I_GROUP) {
       const std::vector<std::string> inner = names_below(object.id(), kLooked);
       const bool is_alone = !inner.empty() && std::ranges::all_of(inner, [&](const auto& one) {
@@ -411,9 +418,15 @@ std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file) {
                         (has_numbers || looked.groups.size() >= kManyGroups) &&
                         std::ranges::none_of(looked.groups, is_split) &&
                         are_alike(looked.signatures);
+  // Datasets are samples if they are alike, and many or numbered; beside groups that are samples
+  // they are none.
+  const bool are_datasets = looked.groups.empty() && looked.kinds.size() == 1 &&
+                            (looked.have_numbers || looked.arrays >= kManyGroups);
+  const bool are_groups = looked.groups.size() > 1 && has_numbers && are_alike(looked.signatures);
+  const bool is_file = looked.arrays > 0 && !are_datasets && !are_groups;
   H5G_info_t info{};
   if (H5Gget_info_by_name(file, parent.c_str(), &info, H5P_DEFAULT) < 0) info.nlinks = 0;
-  return Hdf5SamplePlace{std::move(parent), is_clear, info.nlinks};
+  return Hdf5SamplePlace{std::move(parent), is_clear, info.nlinks, is_file};
 }
 
 void walk_hdf5_samples(const InputFile& file, std::uint64_t memory_bytes,

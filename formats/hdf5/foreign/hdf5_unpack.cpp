@@ -122,7 +122,8 @@ class Unpacking {
                     .address = 0,
                     .bytes = steps.rows * sizeof(std::int64_t)};
       if (dataset != nullptr) {
-        column.shape.insert(column.shape.end(), dataset->shape.begin() + 1, dataset->shape.end());
+        const std::vector<std::uint64_t> sides = dataset->sides();
+        column.shape.insert(column.shape.end(), sides.begin() + 1, sides.end());
         column.type = type_of(*dataset);
         column.bytes = bytes_of_all(*dataset, steps.rows);
       }
@@ -199,7 +200,7 @@ class Unpacking {
   void write_numbers() const {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (steps_->demos.front().datasets[i] != nullptr) continue;
-      const bool is_demo = columns_[i].name == kDemoField;
+      const bool is_demo = columns_[i].name == steps_->number_field;
       std::uint64_t at = columns_[i].address;
       ByteWriter out;
       const auto flush = [&] {
@@ -292,6 +293,16 @@ std::optional<UnpackReport> unpack_steps(const UnpackRequest& request,
   return steps.left;
 }
 
+// A file that is one episode.
+UnpackReport unpack_episode(const UnpackRequest& request, Hdf5Description description) {
+  Hdf5Steps steps =
+      steps_of_hdf5_file(std::move(description), request.fields, request.first_episode);
+  for (const Hdf5Dataset* dataset : steps.demos.front().datasets)
+    if (dataset != nullptr) refuse_what_cannot_be_read(steps.description, *dataset);
+  Unpacking(request, steps).run();
+  return std::move(steps.left);
+}
+
 // With fields only those are copied, wherever they lie: what is wrong with the others is ignored.
 std::optional<UnpackReport> unpack_table(const UnpackRequest& request,
                                          const Hdf5Description& description) {
@@ -341,6 +352,7 @@ UnpackReport unpack_samples(const UnpackRequest& request, const Hdf5SamplePlace&
   UnpackReport report = unpack_hdf5_samples(request, place, walk, sink);
   (void)writer->close();
   (void)files[0].finish();
+  report.schema = std::move(schema);  // strings may be text, which the file does not say
   return report;
 }
 
@@ -353,8 +365,11 @@ std::optional<UnpackReport> unpack_hdf5_file(const UnpackRequest& request) {
   try {
     if (may_have_hdf5_steps(request.parsing.dialect) && has_hdf5_steps(description))
       return unpack_steps(request, std::move(description));
-    if (const auto place = hdf5_samples_in(description, request.parsing.dialect))
+    if (const auto place = hdf5_samples_in(description, request.parsing.dialect)) {
+      if (place->is_file && request.parsing.dialect == Dialect::episodes)
+        return unpack_episode(request, std::move(description));
       return unpack_samples(request, *place);
+    }
     set_hdf5_axes(description, request.axes);
     return unpack_table(request, description);
   } catch (Error& error) {

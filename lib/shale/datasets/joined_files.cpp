@@ -92,8 +92,9 @@ void refuse_other_fields(const Schema& schema, const Schema& theirs, const SetMe
                   ? fmt::format("to join files row by row, name them: {}={} {}={}",
                                 schema.fields[0].name, printable(first_name), theirs.fields[0].name,
                                 printable(member.name))
-                  : "the files of a set must have the same datasets, types and shapes; convert "
-                    "others on their own");
+                  : "the files of a set must have the same datasets, types and shapes; name those "
+                    "that have them with --fields, or make one sample of each file with --parse "
+                    "samples");
   }
 }
 

@@ -55,7 +55,7 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Dataset
   bool is_announced = false;
   const auto progress = [&](std::uint64_t done, std::uint64_t all) {
     events.of_walk()(done, all);
-    if (all == 0 || std::exchange(is_announced, true)) return;
+    if (all == 0 || !request.says_what_is_unpacked || std::exchange(is_announced, true)) return;
     events.say(fmt::format("{}: its samples cannot be located in place; unpacking {} into {}",
                            printable(indexing.file), format_size(all),
                            printable(indexing.scratch_folder)));
@@ -66,7 +66,8 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Dataset
                                                       .parsing = indexing.parsing,
                                                       .progress = progress,
                                                       .fields = fields,
-                                                      .axes = request.axes});
+                                                      .axes = request.axes,
+                                                      .first_episode = request.first_episode});
   if (!report) return std::nullopt;
   unpacked.report = std::move(*report);
   return unpacked;
@@ -118,6 +119,7 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   if (schema && indexing.schema == nullptr) indexing.schema = &*schema;
   make_index(dataset, indexing, events);
   dataset.is_unpacked = true;
+  dataset.episodes = unpacked->report.episodes;
   dataset.notes = std::move(unpacked->report.notes);
   dataset.manifest.left_out = std::move(unpacked->report.left_out);
   dataset.manifest.classes = std::move(unpacked->report.classes);
@@ -313,10 +315,11 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
       indexed && !gains_by_unpacking(indexed->manifest, request))
     return *std::move(indexed);
   JoinedFiles set(place, request.fields);
+  DatasetRequest of_member = request;
   const auto open = [&](const SetMember& member, const OpenedAgain* again, const auto& take) {
     events.stop_if_asked();
     try {
-      take(open_member(request, member, again, events));
+      take(open_member(of_member, member, again, events));
     } catch (Error& error) {
       error.hint(fmt::format("the file is in the set {}", printable(place)));
       throw;
@@ -326,17 +329,23 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
   allow_open_files(2 * files.size() + kOtherFiles);  // a temporary index of each, or two
   std::vector<SetMember> taken;
   std::vector<bool> are_unpacked;
+  std::vector<std::uint64_t> first_episodes;
   for (const SetMember& member : files) {
     open(member, nullptr, [&](const OpenedDataset& file) {
       if (!set.add(member, file)) return;
       taken.push_back(member);
       are_unpacked.push_back(file.is_unpacked);
+      first_episodes.push_back(of_member.first_episode);
+      of_member.first_episode += file.episodes;
+      of_member.says_what_is_unpacked = of_member.says_what_is_unpacked && !file.is_unpacked;
     });
   }
   if (taken.empty()) throw set.no_samples(files.size());
   const IndexedAs as = set.indexed_as();
   for (const std::size_t number : set.misfits()) {
     const SetMember& member = taken[number];
+    of_member.first_episode = first_episodes[number];
+    of_member.says_what_is_unpacked = false;
     const OpenedAgain again{as, set.arrays_of(number), are_unpacked[number]};
     open(member, &again, [&](const OpenedDataset& file) { set.replace(number, member, file); });
   }

@@ -44,7 +44,9 @@ struct DatasetRequest {
   /// Of a set with an index: its files are compared with it by their sizes alone. Whoever reads
   /// them compares more (refuse_changed_members).
   bool trusts_sizes = false;
-  OpenInstead open_instead = {};  ///< `path` is only for messages then
+  std::uint64_t first_episode = 0;  ///< of a file in a set: UnpackRequest::first_episode
+  bool says_what_is_unpacked = true;  ///< false: of a set, for which it was said
+  OpenInstead open_instead = {};    ///< `path` is only for messages then
 };
 
 /// What decides which columns the index of a file of another tool has.
@@ -65,6 +67,7 @@ struct OpenedDataset {
   std::vector<std::string> notes;               ///< what of a file is left out
   std::shared_ptr<const void> temporary_index;  ///< null: the index stands where it was found
   bool is_unpacked = false;                     ///< it is of what the file was unpacked into
+  std::uint64_t episodes = 0;                   ///< of such a file: UnpackReport::episodes
   /// Of a set, or a join: of the files of all shards, in their order. Zero: it does not change.
   std::vector<FileFingerprint> file_states;
   /// Of files in which keys begin again, a shard each: what goes before keys that are written.

@@ -161,6 +161,7 @@ struct UnpackReport {
   std::vector<std::string> classes = {};  ///< names by label, if the file has them
   /// What the other file holds, where more is known of it than it says itself.
   std::optional<Schema> schema = {};
+  std::uint64_t episodes = 0;             ///< of Dialect::episodes: how many there are
 };
 
 /// A file whose samples cannot be located, to be unpacked into another.
@@ -172,6 +173,7 @@ struct UnpackRequest {
   WalkProgress progress = {};  ///< bytes written, and their total: 0 and 0 until they are known
   std::vector<std::string> fields = {};  ///< only these; empty: all, if they have to be unpacked
   std::vector<SampleAxis> axes = {};     ///< of arrays whose samples do not lie along the first
+  std::uint64_t first_episode = 0;       ///< of Dialect::episodes: the number of its first one
 };
 
 /// The result of reading a shard with the container's own library.

@@ -66,7 +66,7 @@ FileContents hdf5_contents_of(const Hdf5Description& all, const InputFile& file)
   }
   const bool has_steps = has_hdf5_steps(all);
   contents.is_known = has_steps && are_steps(all, file);
-  if (all.samples && !contents.is_known) {
+  if (all.samples && !all.samples->is_file && !contents.is_known) {
     contents.samples = ListedGroups{.parent = all.samples->parent,
                                     .count = all.samples->count,
                                     .is_clear = all.samples->is_clear,

@@ -276,6 +276,7 @@ std::vector<std::byte> encode_sample_place(const Hdf5SamplePlace& place) {
   ByteWriter out;
   out.write(static_cast<std::uint8_t>(Message::samples));
   out.write(static_cast<std::uint8_t>(place.is_clear ? 1 : 0));
+  out.write(static_cast<std::uint8_t>(place.is_file ? 1 : 0));
   out.write(place.count);
   write_text(out, place.parent);
   return out.take();
@@ -339,9 +340,9 @@ void Hdf5DescriptionReader::take(Bytes message) {
       keep(message.size() + sizeof(Hdf5Demo));
       return take_demo(in);
     case Message::samples: {
-      const bool is_clear = in.read_u8() != 0;
+      const bool is_clear = in.read_u8() != 0, is_file = in.read_u8() != 0;
       const std::uint64_t count = in.read_u64();
-      description_.samples = Hdf5SamplePlace{read_text(in), is_clear, count};
+      description_.samples = Hdf5SamplePlace{read_text(in), is_clear, count, is_file};
       return;
     }
     case Message::large:

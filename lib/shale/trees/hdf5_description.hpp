@@ -154,6 +154,7 @@ struct Hdf5SamplePlace {
   std::string parent;       ///< "/", "data"
   bool is_clear;            ///< several groups with numbers in their names, alike, and nothing else
   std::uint64_t count = 0;  ///< of what lies there
+  bool is_file = false;     ///< there are none: all that the file holds is one sample, or episode
 };
 
 /// What an HDF5 file holds, and in the groups `data/demo_N`.

@@ -53,6 +53,7 @@ inline constexpr std::size_t kMostObjectsOfASample = 1024;
 /// What to walk. An empty `wanted` takes every path.
 struct Hdf5SampleWalk {
   std::string parent;
+  std::string file = {};  ///< not empty: all of the file is one sample of this name
   bool reads_values = false, takes_attributes = false;
   std::uint64_t most_bytes = 0;  ///< of one value
   std::function<bool(const std::string& path)> wants = {};

@@ -1,6 +1,7 @@
 #include "shale/trees/hdf5_samples.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -28,10 +29,13 @@ class SampleUnpacking {
         walk_samples_(walk_samples),
         sink_(sink),
         has_steps_(request.parsing.dialect == Dialect::episodes),
-        walk_{.parent = place.parent,
-              .takes_attributes = !has_steps_,
-              .most_bytes = request.memory_bytes / kSampleShare},
-        fields_(has_steps_, place.parent) {
+        walk_{
+            .parent = place.parent,
+            .file = place.is_file ? std::filesystem::path(request.file.path()).stem().string() : "",
+            .takes_attributes = !has_steps_,
+            .most_bytes = request.memory_bytes / kSampleShare},
+        fields_(has_steps_, place.parent),
+        first_episode_(request.first_episode) {
     if (request.fields.empty()) return;
     walk_.wants = [this](const std::string& path) {
       const std::string name = hdf5_sample_field_name(path);
@@ -54,6 +58,7 @@ class SampleUnpacking {
         free && bytes > *free)
       throw no_room_to_unpack(request_.file.path(), bytes, *free);
     write(schema);
+    fields_.report().episodes = groups_;
     return std::move(fields_.report());
   }
 
@@ -111,7 +116,8 @@ class SampleUnpacking {
       }
       if (has_steps_) {
         made.key += fmt::format("/{}", step);
-        made.values[*schema.find(kEpisodeField)] = static_cast<std::int64_t>(groups_);
+        made.values[*schema.find(kEpisodeField)] =
+            static_cast<std::int64_t>(first_episode_ + groups_);
         made.values[*schema.find(kStepOfEpisodeField)] = static_cast<std::int64_t>(step);
       }
       append(made, bytes);
@@ -152,6 +158,7 @@ class SampleUnpacking {
   bool has_steps_;
   Hdf5SampleWalk walk_;
   Hdf5SampleFields fields_;
+  const std::uint64_t first_episode_;
   std::uint64_t samples_ = 0, groups_ = 0, done_ = 0;
 };
 
@@ -170,10 +177,18 @@ std::optional<Hdf5SamplePlace> hdf5_samples_in(const Hdf5Description& descriptio
 }
 
 Error is_read_by_convert(const Hdf5SamplePlace& place, std::string_view path) {
-  return Error(Code::unsupported, "has a group per sample{}: they are converted, not read in place",
-               place.parent == "/" ? "" : fmt::format(" in '{}'", printable(place.parent)))
+  const std::string what =
+      place.is_file
+          ? "is one sample, or one episode"
+          : fmt::format(
+                "has a group per sample{}",
+                place.parent == "/" ? "" : fmt::format(" in '{}'", printable(place.parent)));
+  return Error(Code::unsupported, "{}: such files are converted, not read in place", what)
       .at(path)
-      .hint(fmt::format("run 'shale convert {} OUT --to FORMAT'", printable(path)));
+      .hint(place.is_file
+                ? "'shale convert' makes one sample of it with --parse samples, and one of each "
+                  "row with --parse episodes"
+                : fmt::format("run 'shale convert {} OUT --to FORMAT'", printable(path)));
 }
 
 UnpackReport unpack_hdf5_samples(const UnpackRequest& request, const Hdf5SamplePlace& place,

@@ -14,6 +14,7 @@
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_sample_fields.hpp"
 #include "shale/trees/hdf5_tables.hpp"
 
 namespace shale {
@@ -238,6 +239,60 @@ Hdf5Steps find_hdf5_steps(Hdf5Description description, const InputFile& file) {
     error.at(file.path());
     throw;
   }
+  return steps;
+}
+
+namespace {
+
+// Leaves out what has no row per step: fewer datasets have as many as it.
+void leave_out_other_lengths(Hdf5Description& description, UnpackReport& left) {
+  std::map<std::uint64_t, std::size_t> lengths;
+  for (const Hdf5Dataset& dataset : description.datasets)
+    if (is_column_dataset(dataset) && dataset.shape[0] > 0) ++lengths[dataset.shape[0]];
+  if (lengths.empty()) throw Error(Code::unsupported, "has no dataset with a row per step");
+  const std::uint64_t steps = std::ranges::max_element(lengths, {}, [](const auto& one) {
+                                return std::pair(one.second, one.first);
+                              })->first;
+  std::erase_if(description.datasets, [&](const Hdf5Dataset& dataset) {
+    if (!is_column_dataset(dataset) || dataset.shape[0] == steps) return false;
+    left.left_out.add({.kind = "dataset", .name = dataset.name, .reason = "not_rows"});
+    left.notes.push_back(fmt::format("dataset '{}' of the episode is left out: it has {}, not {}",
+                                     printable(dataset.name),
+                                     format_counted(dataset.shape[0], "row", "rows"), steps));
+    return true;
+  });
+}
+
+}  // namespace
+
+Hdf5Steps steps_of_hdf5_file(Hdf5Description description, const std::vector<std::string>& fields,
+                             std::uint64_t number) {
+  Hdf5Steps steps;
+  steps.number_field = kEpisodeField;
+  leave_out_other_lengths(description, steps.left);
+  steps.description = std::move(description);
+  Hdf5Table table = choose_hdf5_table(steps.description, fields);
+  std::map<std::string, const Hdf5Dataset*> by_name = {{std::string(kEpisodeField), nullptr},
+                                                       {std::string(kStepOfEpisodeField), nullptr}};
+  for (const Hdf5Dataset* dataset : table.datasets) {
+    if (by_name.emplace(dataset->field_name(), dataset).second) continue;
+    throw Error(Code::unsupported, "dataset '{}' and a field of an episode are both called '{}'",
+                printable(dataset->name), printable(dataset->field_name()))
+        .hint("name the datasets that you need with --fields");
+  }
+  steps.rows = table.datasets.front()->shape[0];
+  Hdf5Steps::Demo& all = steps.demos.emplace_back();
+  all.number = static_cast<std::int64_t>(number);
+  all.rows = steps.rows;
+  for (const auto& [name, dataset] : by_name) {
+    steps.schema.fields.push_back(number_field(name));
+    all.datasets.push_back(dataset);
+  }
+  check_hdf5_names(steps.schema);
+  steps.left.left_out.add(table.left.left_out);
+  std::ranges::move(table.left.notes, std::back_inserter(steps.left.notes));
+  steps.left.classes = std::move(table.left.classes);
+  steps.left.episodes = 1;
   return steps;
 }
 

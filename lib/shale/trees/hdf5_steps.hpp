@@ -31,10 +31,12 @@ struct Hdf5Steps {
     std::vector<const Hdf5Dataset*> datasets;  ///< a field each; null: demo and step
   };
   Hdf5Description description;  ///< what the demos point into
-  Schema schema;                ///< by name, bytewise; without keys
+  Schema schema;                ///< by name, bytewise; without keys; of a file that is one episode
+                                ///< only the names count
   std::vector<Demo> demos;      ///< those that have steps
   std::uint64_t rows = 0;
   UnpackReport left;  ///< what is left out
+  std::string_view number_field = kDemoField;
 };
 
 /// Whether --parse lets a file be of this layout.
@@ -49,6 +51,13 @@ struct Hdf5Steps {
 /// Errors: Code::unsupported, by dataset, where its demonstrations differ in fields, or its
 /// datasets in length; for what no field can hold; Code::limit.
 [[nodiscard]] Hdf5Steps find_hdf5_steps(Hdf5Description description, const InputFile& file);
+
+/// The rows of a file that is one episode: of the datasets that have as many as most of them;
+/// `fields`: only these. Errors: same as choose_hdf5_table; Code::unsupported for a file without
+/// rows, and for datasets with the names of the episode's fields.
+[[nodiscard]] Hdf5Steps steps_of_hdf5_file(Hdf5Description description,
+                                           const std::vector<std::string>& fields,
+                                           std::uint64_t number);
 
 /// Errors: Code::unsupported, by dataset, for one whose rows do not lie in the file as they are.
 void check_steps_lie_in_place(const Hdf5Steps& steps, const InputFile& file);
