@@ -99,6 +99,15 @@ class StreamsAsSources(stream_case.StreamCase):
         self.assertIn(f"'{names[5]}'", said)
         self.assertIn("1 finding", said)
 
+    def test_labels_that_were_cast_are_not_compared(self):
+        for odd in self.photos.glob("*/truncated.png"):
+            odd.unlink()
+        self.pack()
+        self.ok("convert", self.photos, self.out, "--to", "record", "--cast", "label:float32")
+        said = self.verify()
+        self.assertIn("labels were not compared: they were cast", said)
+        self.assertIn("without the field 'label'", said)
+
     def test_one_file_without_names_of_classes(self):
         self.out = self.folder / "x.tfrecord"
         for odd in self.photos.glob("*/truncated.png"):

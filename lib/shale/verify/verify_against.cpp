@@ -497,7 +497,17 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
     folder.tree = open_tree_of_archive(folder);
     source = is_of_frames ? open_frames(folder) : open_folder(folder);
   }
-  source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), against);
+  std::vector<FieldName> fields = field_names_of(option_of(manifest, kFieldsOption));
+  // Labels that were cast have no class names, and without them a stream gives no numbers.
+  const bool has_no_numbers = stream && request.labels_file.empty() && manifest.classes.empty() &&
+                              fields.size() > 1 && !label_of(manifest);
+  if (has_no_numbers && std::erase_if(fields, [](const FieldName& field) {
+                          return field.of_input == kLabelField;
+                        }) > 0)
+    log.note(
+        "labels were not compared: they were cast, and the class folders of the stream have no "
+        "numbers");
+  source = make_recorded_fields(std::move(source), field_names_text(fields), against);
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
   if (!compares_labels && metadata.empty() && label_of(manifest))
     log.note("labels were not compared: pass --labels with the file that has them");
