@@ -181,6 +181,18 @@ class Repair(unittest.TestCase):
         self.assertEqual(self.repaired(hurt, self.photos), dict.fromkeys(lost["first"], "made_again"))
         self.same(hurt, whole)
 
+    def test_a_shard_is_made_again_with_the_class_names_that_it_had(self):
+        """The table of the set has grown since."""
+        more = self.folder / "other-class"
+        shutil.copytree(self.photos / "class-0", more / "class-9")
+        whole, _ = self.made("grown", self.photos, "--to", "hdf5", "--shard-samples", 9)
+        self.assertIn(run("convert", more, whole, "--append", "--new-classes", "append").code, (0, 4))
+        hurt = self.folder / "grown-hurt"
+        shutil.copytree(whole, hurt)
+        flip(hurt / "shard-000001.h5", 0.9)
+        self.assertEqual(self.repaired(hurt, self.photos), {"shard-000001.h5": "made_again"})
+        self.same(hurt, whole)
+
     def test_appended_rows_are_made_again_under_their_numbers(self):
         for container in ("npy", "record"):
             whole, hurt = self.made(container, self.array, "--to", container, "--shard-samples", 300)

@@ -10,6 +10,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/encoding/transform.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
@@ -97,6 +98,8 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
       recorded_input(manifest, request.dataset, made_from(manifest.source.kind).is_files);
   // The options are compared with those of the run.
   if (option_of(manifest, "hidden") == "unset") made.files.hidden = HiddenPolicy::unset;
+  if (manifest.layout.has_classes && made.classes.from == request.dataset)
+    made.classes = {.names = manifest.classes, .names_from = request.dataset};
   made.inputs = {request.from};
   made.inputs.insert(made.inputs.end(), request.more_from.begin(), request.more_from.end());
   if (const std::string names = option_of(manifest, kFoldersOption);
@@ -518,6 +521,26 @@ Error advised(const Error& error, const Manifest& manifest, const WritingRun& ru
                         format_counted(run.manifest.source.samples, "sample", "samples")));
 }
 
+// Its shards hold the names that there were before later runs added theirs: one says how many.
+void take_classes_of_then(WritingRun& run, const RepairRequest& request, const ShardList& shards) {
+  Manifest& manifest = run.manifest;
+  const Format& format = format_of(manifest);
+  const std::optional<std::size_t> label = label_of(manifest);
+  if (run.is_only || !manifest.layout.has_classes || format.classes == nullptr || !label) return;
+  for (std::uint64_t i = 0; i < run.shards; ++i) {
+    try {
+      const InputFile file(join_path(request.dataset, shards[run.first_shard + i].files[0].name));
+      const std::vector<std::string> names =
+          format.classes->read(file, manifest.schema.fields[*label].name);
+      if (names.empty() || names.size() > manifest.classes.size()) continue;
+      manifest.classes.resize(names.size());
+      return;
+    } catch (const Error& error) {
+      if (!is_about_bytes(error) && error.code() != Code::not_found) throw;
+    }
+  }
+}
+
 // use(run, source, damaged) for each run that wrote something damaged, and had this source.
 template <class Use>
 void for_each_run(const RepairRequest& request, const ShardList& shards,
@@ -525,9 +548,10 @@ void for_each_run(const RepairRequest& request, const ShardList& shards,
                   const Events& events, Use use) {
   std::optional<Error> difference;
   bool is_any = false;
-  for (const WritingRun& run : runs_of(shards.manifest())) {
+  for (WritingRun& run : runs_of(shards.manifest())) {
     DamagedParts of_run = written_by(run, damaged);
     if (of_run.is_empty()) continue;
+    take_classes_of_then(run, request, shards);
     std::optional<SourceOfRun> made_from;
     try {
       made_from.emplace(request, run, scratch_folder, events);
