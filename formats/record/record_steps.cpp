@@ -12,6 +12,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/format/unpack_errors.hpp"
+#include "shale/io/free_space.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/wire/protobuf_cursor.hpp"
 #include "shale/wire/tf_example.hpp"
@@ -29,6 +31,7 @@ namespace {
 using Type = ParsedFeature::Type;
 
 constexpr std::uint64_t kStepsBufferBytes = 1 << 20;
+constexpr std::uint64_t kMostAround = 64;  // what tags, lengths and the frame take per feature
 constexpr std::string_view kOfOneEach[] = {"is_first", "is_last", "is_terminal", "reward",
                                            "discount"};
 constexpr std::string_view kEpisode = "episode", kStep = "step";
@@ -45,6 +48,13 @@ struct WholeFeature {
     return type == Type::bytes    ? strings.size()
            : type == Type::floats ? floats.size() / sizeof(float)
                                   : integers.size();
+  }
+  // Of its values in a record.
+  [[nodiscard]] std::uint64_t most_bytes() const {
+    constexpr std::uint64_t kMostVarint = 10;
+    std::uint64_t bytes = floats.size() + kMostVarint * (integers.size() + strings.size());
+    for (const Bytes one : strings) bytes += one.size();
+    return bytes;
   }
   // The values [begin, begin + count), which are borrowed.
   [[nodiscard]] Feature part(std::string_view called, std::uint64_t begin,
@@ -98,9 +108,15 @@ class StepWriter {
 
   FlatSteps run(const DescribedFeatures& described) {
     for_each_record(request_, file_, [&](Bytes record) {
+      most_bytes_ += record.size();
       learn(features_of(record, request_.file.path()));
       return true;
     });
+    if (steps_ == 0) {
+      throw Error(Code::unsupported, "none of its episodes has a step").at(request_.file.path());
+    }
+    if (const auto free = free_space(request_.into.descriptor()); free && most_bytes_ > *free)
+      throw no_room_to_unpack(request_.file.path(), most_bytes_, *free);
     for_each_record(request_, file_, [&](Bytes record) {
       write(features_of(record, request_.file.path()));
       return true;
@@ -143,6 +159,7 @@ class StepWriter {
 
   void learn(const std::vector<WholeFeature>& features) {
     const std::uint64_t steps = steps_in(features);
+    steps_ += steps;
     std::set<std::string> names;
     for (const WholeFeature& feature : features) {
       const std::string name = name_in_step(feature.name);
@@ -152,7 +169,10 @@ class StepWriter {
             .at(request_.file.path())
             .hint("leave out --parse episodes: each record is then a sample");
       }
-      if (!feature.name.starts_with(kStepsPrefix) || steps == 0) continue;
+      const bool is_repeated = !feature.name.starts_with(kStepsPrefix);
+      most_bytes_ +=
+          steps * (feature.name.size() + kMostAround + (is_repeated ? feature.most_bytes() : 0));
+      if (is_repeated || steps == 0) continue;
       const std::uint64_t many = feature.count() / steps;
       const auto [known, is_new] = per_step_.emplace(feature.name, many);
       if (feature.count() != many * steps || known->second != many || many == 0)
@@ -188,6 +208,7 @@ class StepWriter {
   OutputFile out_;
   std::map<std::string, std::uint64_t> per_step_;  // values, of each feature
   std::set<std::string> left_out_;
+  std::uint64_t steps_ = 0, most_bytes_ = 0;  // of all episodes; that are written
   std::int64_t episode_;
 };
 

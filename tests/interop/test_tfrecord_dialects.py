@@ -166,3 +166,11 @@ def test_what_the_steps_of_an_episode_do_not_divide_is_left_out(tmp_path):
         assert dataset.types == {"episode": "integer", "grip": "float32 (2,)", "is_first": "integer", "name": "text", "step": "integer"}
         assert [(one["episode"], one["step"], one["is_first"]) for one in dataset] == [(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 1, 0), (1, 2, 0)]
     assert b"cannot be located in place" in run_shale("index", path, "--parse", "episodes", code=1).stderr
+
+
+def test_episodes_without_steps_have_no_samples(tmp_path):
+    writer = TFRecordWriter(str(tmp_path / "a.tfrecord"))
+    writer.write({"steps/is_first": ([], "int"), "name": (b"x", "byte")})
+    writer.close()
+    said = run_shale("convert", tmp_path / "a.tfrecord", tmp_path / "out", "--to", "record", "--parse", "episodes", code=1).stderr
+    assert b"a.tfrecord: none of its episodes has a step" in said
