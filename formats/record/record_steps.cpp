@@ -93,6 +93,7 @@ std::vector<WholeFeature> features_of(Bytes record, std::string_view where) {
     features.insert_or_assign(std::move(parsed.name), std::move(one));
   }
   std::vector<WholeFeature> list;
+  list.reserve(features.size());
   for (auto& [name, feature] : features) list.push_back(std::move(feature));
   return list;
 }

@@ -465,7 +465,7 @@ std::string note_on_missing_files(const std::vector<SetMember>& files) {
     for (std::uint64_t number = first; number < count + first; ++number) {
       if (numbers.contains(name_of(number)) || ++missing > kShown) continue;
       shown += fmt::format("{}{}", shown.empty() ? "" : ", ",
-                           printable(before + name_of(number) + behind));
+                           printable(fmt::format("{}{}{}", before, name_of(number), behind)));
     }
   }
   if (missing == 0) return {};
