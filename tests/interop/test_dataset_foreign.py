@@ -154,7 +154,7 @@ def test_a_stale_index_beside_the_file_is_refused(copied):
     with another_state(copied):
         run_shale("index", copied.file, *copied.options)
         Dataset(copied.file)
-    with pytest.raises(errors.MismatchError, match="changed") as caught:
+    with pytest.raises(errors.DamagedError, match="changed") as caught:
         Dataset(copied.file)
     assert caught.value.file == str(copied.file) and caught.value.hint
     run_shale("index", copied.file, *copied.options)
