@@ -98,6 +98,9 @@ Error holds_databases(const InputFile& file) {
     const bool is_taken = (one.tree.flags & kDupSort) == 0 && one.name.find(',') == one.name.npos;
     if (is_taken && all.size() < 4096) all += (all.empty() ? "" : ",") + one.name;
   }
+  // Those with several values for a key are not joined by key.
+  if (all.empty() && !databases.empty() && databases.front().name.find(',') == std::string::npos)
+    all = databases.front().name;
   Error error(Code::unsupported, "holds named databases: {}", names_text(databases));
   error.at(file.path());
   if (all.empty()) return error;

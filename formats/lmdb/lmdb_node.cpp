@@ -21,8 +21,8 @@ T load(Bytes page, std::uint64_t offset) {
 
 class PageReader {
  public:
-  PageReader(Bytes page, const std::function<void(PageFault)>& faults)
-      : page_(page), faults_(faults) {}
+  PageReader(Bytes page, const std::function<void(PageFault)>& faults, PageOf kind)
+      : page_(page), faults_(faults), kind_(kind) {}
 
   PageContents read(std::uint64_t number) {
     if (!read_header(number)) {
@@ -31,6 +31,10 @@ class PageReader {
       return std::move(contents_);
     }
     contents_.nodes.reserve(count_);
+    if (value_bytes_ > 0) {
+      for (std::uint64_t i = 0; i < count_; ++i) take_value(kPageHeaderBytes + i * value_bytes_);
+      return std::move(contents_);
+    }
     for (std::uint64_t i = 0; i < count_; ++i) read_node(i);
     check_tiling();
     return std::move(contents_);
@@ -43,14 +47,26 @@ class PageReader {
   }
 
   bool read_header(std::uint64_t number) {
+    if (page_.size() < kPageHeaderBytes) {
+      fault(0, "a page of values is smaller than its header", fmt::to_string(page_.size()),
+            fmt::format("{} or more", kPageHeaderBytes));
+      return false;
+    }
     const auto found_number = load<std::uint64_t>(page_, 0);
-    const auto flags = load<std::uint16_t>(page_, 10);
-    if (found_number != number) {
+    auto flags = load<std::uint16_t>(page_, 10);
+    const bool is_sub_page = kind_ == PageOf::sub_page;
+    if (is_sub_page && (flags & kSubPage) != 0)
+      flags = static_cast<std::uint16_t>(flags & ~(kSubPage | kDirtyPage));
+    if (kind_ != PageOf::entries && flags == (kLeafPage | kLeaf2Page)) {
+      value_bytes_ = load<std::uint16_t>(page_, 8);
+      if (value_bytes_ > 0) flags = kLeafPage;
+    }
+    if (!is_sub_page && found_number != number) {
       fault(0, fmt::format("page {} has a different number in its header", number),
             fmt::to_string(found_number), fmt::to_string(number));
       return false;
     }
-    if (flags != kLeafPage && flags != kBranchPage) {
+    if (flags != kLeafPage && (flags != kBranchPage || is_sub_page)) {
       fault(10, fmt::format("page {} is not a tree page", number),
             fmt::format("flags {:#06x}", flags),
             fmt::format("{:#06x} or {:#06x}", +kBranchPage, +kLeafPage));
@@ -59,6 +75,8 @@ class PageReader {
     contents_.is_leaf = flags == kLeafPage;
     const std::uint64_t lower = load<std::uint16_t>(page_, 12);
     upper_ = load<std::uint16_t>(page_, 14);
+    // Values of one size make no nodes; LMDB counts them in the same way.
+    if (value_bytes_ > 0) upper_ = std::max(lower, page_.size() & ~std::uint64_t{1});
     if (lower < kPageHeaderBytes || lower % 2 != 0 || upper_ < lower || upper_ % 2 != 0 ||
         upper_ > page_.size()) {
       fault(12, fmt::format("free space of page {} lies outside it", number),
@@ -73,7 +91,20 @@ class PageReader {
             fmt::format("{} or more", least));
       return false;
     }
+    if (value_bytes_ > 0 && count_ > (page_.size() - kPageHeaderBytes) / value_bytes_) {
+      fault(12, fmt::format("page {} has more values than its bytes", number),
+            fmt::format("{} of {} bytes", count_, value_bytes_),
+            fmt::format("{} bytes", page_.size() - kPageHeaderBytes));
+      return false;
+    }
     return true;
+  }
+
+  void take_value(std::uint64_t begin) {
+    PageNode& node = contents_.nodes.emplace_back();
+    node.begin = node.key_begin = begin;
+    node.end = begin + value_bytes_;
+    node.key = page_.subspan(begin, value_bytes_);
   }
 
   void read_node(std::uint64_t index) {
@@ -139,8 +170,10 @@ class PageReader {
 
   Bytes page_;
   const std::function<void(PageFault)>& faults_;
+  PageOf kind_;
   PageContents contents_;
   std::uint64_t upper_ = 0, count_ = 0;
+  std::uint64_t value_bytes_ = 0;  // of a leaf2 page
 };
 
 int sign_of(std::size_t a, std::size_t b) { return a < b ? -1 : a > b ? 1 : 0; }
@@ -148,8 +181,8 @@ int sign_of(std::size_t a, std::size_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 }  // namespace
 
 PageContents read_page(Bytes page, std::uint64_t number,
-                       const std::function<void(PageFault)>& faults) {
-  return PageReader(page, faults).read(number);
+                       const std::function<void(PageFault)>& faults, PageOf kind) {
+  return PageReader(page, faults, kind).read(number);
 }
 
 std::optional<std::uint64_t> overflow_pages_in(Bytes header, std::uint64_t number) {

@@ -36,9 +36,16 @@ struct PageContents {
   bool has_loss = false;
 };
 
+/// What pages may be.
+enum class PageOf : std::uint8_t {
+  entries,   ///< a page of a tree
+  values,    ///< of one whose keys are the values of a key: its leaves may be leaf2
+  sub_page,  ///< the same in a node; has no number
+};
 /// Takes a page of a tree apart. A fault that leaves nothing to be trusted empties the nodes.
 [[nodiscard]] PageContents read_page(Bytes page, std::uint64_t number,
-                                     const std::function<void(PageFault)>& faults);
+                                     const std::function<void(PageFault)>& faults,
+                                     PageOf kind = PageOf::entries);
 
 /// How many overflow pages the header of the first one says that there are; nullopt for a page of
 /// another kind or number.

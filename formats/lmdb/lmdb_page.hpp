@@ -23,6 +23,10 @@
 //  +144 u64 transaction: the higher one counts   lies on overflow pages: their header once, then the data, contiguous.
 //  Behind it, where liblmdb reads nothing, files of shale may have a note: u32 bytes, u32 crc32c, the note.
 //
+//  Sorted duplicates (kDupSort): the data of a node with kDupData is a sub-page, with kSubData also a tree of 48 bytes. Their keys are
+//  the values of the node's key, without data. A sub-page is a page of the data's size, whose number counts for nothing, with kSubPage
+//  and perhaps kDirtyPage. Of kDupFixed leaves of either are leaf2: the values one after the other behind the header, without nodes.
+//
 //  Free pages: entries of tree 0, key u64 transaction, data u64 count, then count page numbers, descending.
 //  Source: liblmdb 0.9.24, mdb.c: MDB_page, MDB_node, MDB_meta, MDB_db, mdb_node_add, mdb_page_split.
 // clang-format on
@@ -47,12 +51,18 @@ enum PageFlags : std::uint16_t {
   kLeafPage = 0x02,
   kOverflowPage = 0x04,
   kMetaPage = 0x08,
+  kDirtyPage = 0x10,  ///< of a sub-page: left over
+  kLeaf2Page = 0x20,
+  kSubPage = 0x40,
 };
 enum NodeFlags : std::uint16_t { kBigData = 0x01, kSubData = 0x02, kDupData = 0x04 };
 enum TreeFlags : std::uint16_t {
   kReverseKey = 0x02,
   kDupSort = 0x04,
   kIntegerKey = 0x08,
+  kDupFixed = 0x10,
+  kIntegerDup = 0x20,
+  kReverseDup = 0x40,
 };
 
 /// What mdb_stat says of a tree, a walk has met, and the writer foretells.

@@ -140,11 +140,6 @@ class LmdbScanner {
       const std::string_view database = std::string_view(database_).substr(0, database_.find(','));
       MetaPage meta = lmdb::meta_of_database(file_, database, findings);
       finding.offset = meta.offset;
-      if ((meta.main_tree.flags & lmdb::kDupSort) != 0) {
-        finding.message = "entries are sorted duplicates, which cannot be rows";
-        findings_(std::move(finding));
-        return std::nullopt;
-      }
       if (!is_own() || (meta.page_bytes == lmdb::kPageBytes && meta.main_tree.flags == 0))
         return meta;
       finding.message = "meta page differs from what shale writes";

@@ -30,7 +30,7 @@ void scan_lmdb_shard(const ShardInput& input, const OptionSet& options, const Ro
 /// most 4096 bytes in all of them, else bytes; an entry "key" of the map is the sample's key. A
 /// layout (lmdb_layout.hpp): what it says, if each sample is as it says. Nullopt: the layout that
 /// the file has, else plain, with a note where one nearly fits.
-/// Errors: Code::unsupported, by name, for named databases, sorted duplicates, layouts of other
+/// Errors: Code::unsupported, by name, for named databases, layouts of other
 /// LMDB versions, the first value whose fields are of another kind than those before it, and the
 /// field that no kind can hold, for what differs from a layout, and for a file that two layouts
 /// fit; Code::schema for a field's name; Code::damaged; Code::usage for Dialect::own.

@@ -46,11 +46,16 @@ Error fields_unknown(const Finding& damage, const InputFile& file) {
   return error;
 }
 
+// Its keys may have several values each, which only a walk finds.
+bool has_sorted_duplicates(const InputFile& file, std::string_view database) {
+  const MetaPage meta = lmdb::meta_of_database(file, database, [](const Finding&) {});
+  return (meta.main_tree.flags & lmdb::kDupSort) != 0;
+}
+
 void walk_entries(const InputFile& file, std::string_view database,
                   const lmdb::TreeWalkOptions& options, const lmdb::EntrySink& entries,
                   const FindingSink& findings) {
   const MetaPage meta = lmdb::meta_of_database(file, database, findings);
-  lmdb::refuse_sorted_duplicates(meta, file);
   const SparseReading sparse(file);
   (void)lmdb::walk_trees(file, meta, options, entries, findings);
 }
@@ -90,7 +95,7 @@ Survey survey_entries(const InputFile& file, std::string_view database, Dialect 
 
   if (is_parsed) {
     Survey survey = std::move(maps).survey(file.path());
-    survey.layout.keys = numbers.pattern();
+    if (!has_sorted_duplicates(file, database)) survey.layout.keys = numbers.pattern();
     return survey;
   }
   return Survey::of_one_file({.fields = {{.name = "value", .kind = Kind::bytes}}}, dialect);
@@ -122,7 +127,8 @@ class LayoutSurvey {
     Survey survey =
         common_.is_empty() ? Survey::of_one_file(usual_fields(), layout_.dialect) : common_fields();
     survey.classes = std::move(classes);
-    if (layout_.is_by_number) survey.layout.keys = numbers_.pattern();
+    if (layout_.is_by_number && !has_sorted_duplicates(file_, database_))
+      survey.layout.keys = numbers_.pattern();
     if (!class_name_.empty()) {
       survey.notes.push_back(
           fmt::format("the values are objects of '{}', whose attributes are the fields; the class "
@@ -511,6 +517,10 @@ Survey survey_lmdb_file(const InputFile& file, const Parsing& parsing,
   const std::string database = is_chosen ? parsing.database : lmdb::only_database(file);
   Survey survey = survey_database(file, database, wanted, progress);
   survey.layout.database = database;
+  if (has_sorted_duplicates(file, database)) {
+    survey.notes.emplace_back(
+        "its keys may have several values (MDB_DUPSORT): each value is a sample under its key");
+  }
   if (!is_chosen && !database.empty()) {
     survey.notes.push_back(
         fmt::format("read from '{}', the one database in the file", printable(database)));

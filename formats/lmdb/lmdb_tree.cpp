@@ -31,8 +31,13 @@ struct Walk {
 class TreeWalk {
  public:
   TreeWalk(Walk& walk, const TreeRecord& record, std::string_view name, std::uint16_t key_flags,
-           const EntrySink& entries)
-      : walk_(walk), record_(record), name_(name), key_flags_(key_flags), entries_(entries) {}
+           const EntrySink& entries, PageOf kind = PageOf::entries)
+      : walk_(walk),
+        record_(record),
+        name_(name),
+        key_flags_(key_flags),
+        entries_(entries),
+        kind_(kind) {}
 
   TreeStatistics run() {
     if (record_.root != kNoPage) visit(record_.root, 1, {}, walk_.meta.offset);
@@ -61,10 +66,7 @@ class TreeWalk {
     while (buffers_.size() < level) buffers_.emplace_back(walk_.meta.page_bytes);
     std::vector<std::byte>& buffer = buffers_[level - 1];
     walk_.file.read_exact(offset_of(number), buffer);
-    const PageContents contents = read_page(buffer, number, [&](PageFault fault) {
-      walk_.draft.report(offset_of(number) + fault.offset, std::move(fault.message),
-                         std::move(fault.found), std::move(fault.expected));
-    });
+    const PageContents contents = read_page(buffer, number, faults_from(offset_of(number)), kind_);
     if (contents.has_loss) lose();
     if (contents.nodes.empty()) return;
     check_keys(contents, number, range);
@@ -80,6 +82,13 @@ class TreeWalk {
                          fmt::to_string(level), fmt::to_string(totals_.depth));
     }
     read_leaf(contents, number, buffer);
+  }
+
+  [[nodiscard]] std::function<void(PageFault)> faults_from(std::uint64_t offset) const {
+    return [this, offset](PageFault fault) {
+      walk_.draft.report(offset + fault.offset, std::move(fault.message), std::move(fault.found),
+                         std::move(fault.expected));
+    };
   }
 
   void step() const {
@@ -163,19 +172,68 @@ class TreeWalk {
       entry.key_offset = offset_of(number) + node.key_begin;
       entry.flags = node.flags;
       entry.value_bytes = node.value_bytes;
-      if ((node.flags & kBigData) == 0) {
+      if (kind_ != PageOf::entries) {
+        // The key is the value: see take_values().
+        entry.value_offset = entry.key_offset;
+        entry.value_bytes = node.key.size();
+      } else if ((node.flags & kBigData) == 0) {
         entry.value_offset = offset_of(number) + node.value_begin;
       } else if (take_overflow(node, offset_of(number) + node.begin)) {
         entry.value_offset = offset_of(node.child) + kPageHeaderBytes;
         if (walk_.options.prefetches_values) prefetch_ends(entry);
       }
     }
-    totals_.entries += leaf_.size();
-    for (TreeEntry& entry : leaf_) {
-      entry.follows_loss = std::exchange(follows_loss_, false);
-      step();
-      entries_(entry);
+    for (const TreeEntry& entry : leaf_) {
+      const bool has_values =
+          kind_ == PageOf::entries && (key_flags_ & kDupSort) != 0 && (entry.flags & kDupData) != 0;
+      has_values ? take_values(entry) : take(entry);
     }
+  }
+
+  void take(TreeEntry entry) {
+    entry.follows_loss = std::exchange(follows_loss_, false);
+    ++totals_.entries;
+    step();
+    entries_(entry);
+  }
+
+  // The values of a key that has several, each with the key as an entry of its own.
+  void take_values(const TreeEntry& key) {
+    const std::uint64_t begin = key.value_offset - key.page_offset;
+    const Bytes data = key.page.subspan(begin, key.value_bytes);
+    const auto take_value = [&](TreeEntry value) {
+      value.key = key.key;
+      value.key_offset = key.key_offset;
+      value.flags = 0;
+      take(value);
+    };
+    if ((key.flags & kSubData) == 0) {
+      const PageContents contents =
+          read_page(data, 0, faults_from(key.value_offset), PageOf::sub_page);
+      if (contents.has_loss) lose();
+      for (const PageNode& node : contents.nodes) {
+        TreeEntry value = key;
+        value.value_offset = key.value_offset + node.key_begin;
+        value.value_bytes = node.key.size();
+        take_value(value);
+      }
+      return;
+    }
+    if (data.size() != kTreeRecordBytes) {
+      walk_.draft.report(key.value_offset, "the record of a key's values has the wrong size",
+                         fmt::format("{} bytes", data.size()), fmt::to_string(kTreeRecordBytes));
+      return lose();
+    }
+    const TreeRecord record = read_tree_record(data);
+    const std::uint16_t order = (key_flags_ & kIntegerDup) != 0   ? kIntegerKey
+                                : (key_flags_ & kReverseDup) != 0 ? kReverseKey
+                                                                  : 0;
+    const EntrySink values = take_value;
+    TreeWalk walk(walk_, record, "the tree of a key's values", order, values, PageOf::values);
+    const TreeStatistics pages = walk.run();
+    inner_branch_pages_ += pages.branch_pages;
+    inner_leaf_pages_ += pages.leaf_pages;
+    if (walk.has_loss()) lose();
   }
 
   void prefetch_ends(const TreeEntry& entry) const {
@@ -236,14 +294,20 @@ class TreeWalk {
     // Where the headers are not read, what a shrunken value has kept is not known.
     const bool has_hidden_pages = !walk_.options.is_own && !walk_.options.reads_overflow_headers &&
                                   totals_.overflow_pages < record_.overflow_pages;
+    // Later releases of LMDB count those of the values' trees here, too; a file may have met both.
+    const auto counted = [](std::uint64_t found, std::uint64_t inner, std::uint64_t recorded) {
+      return recorded >= found && recorded <= found + inner ? recorded : found;
+    };
     struct Row {
       std::string_view what;
       std::uint64_t found, recorded;
     };
     const Row rows[] = {
         {"depth", totals_.depth, record_.depth},
-        {"branch pages", totals_.branch_pages, record_.branch_pages},
-        {"leaf pages", totals_.leaf_pages, record_.leaf_pages},
+        {"branch pages", counted(totals_.branch_pages, inner_branch_pages_, record_.branch_pages),
+         record_.branch_pages},
+        {"leaf pages", counted(totals_.leaf_pages, inner_leaf_pages_, record_.leaf_pages),
+         record_.leaf_pages},
         {"overflow pages", totals_.overflow_pages,
          has_hidden_pages ? totals_.overflow_pages : record_.overflow_pages},
         {"entries", totals_.entries, record_.entries},
@@ -261,10 +325,12 @@ class TreeWalk {
   std::string_view name_;
   std::uint16_t key_flags_;
   const EntrySink& entries_;
+  PageOf kind_;
   std::deque<std::vector<std::byte>> buffers_;  // a page each level; a deque: views stay valid
   std::vector<TreeEntry> leaf_;
   bool has_loss_ = false, follows_loss_ = false;
   TreeStatistics totals_;
+  std::uint64_t inner_branch_pages_ = 0, inner_leaf_pages_ = 0;  // of the values' trees
 };
 
 // The free tree: transaction -> pages that it set free, which nothing may use.

@@ -66,12 +66,13 @@ struct TreeWalkOptions {
   WalkPace* pace = nullptr;
 };
 
-/// Walks the main tree in key order, then the free one, each page once, and hands out the entries
-/// of the main tree. Findings: pages that are not tree pages, lie outside the file or are met
-/// twice; nodes outside their page or on top of each other; keys out of order or outside what their
-/// parent says; leaves at another depth; totals that differ from the tree's own; free pages that
-/// are in use. A damaged page loses its entries only: the walk goes on with the next. Memory: a bit
-/// per page of the file and a page per level. Errors: Code::io.
+/// Walks the main tree in key order, the values of a key that has several in their order, then the
+/// free one, each page once, and hands out the entries of the main tree. Findings: pages that are
+/// not tree pages, lie outside the file or are met twice; nodes outside their page or on top of
+/// each other; keys out of order or outside what their parent says; leaves at another depth; totals
+/// that differ from the tree's own; free pages that are in use. A damaged page loses its entries
+/// only: the walk goes on with the next. Memory: a bit per page of the file and a page per level.
+/// Errors: Code::io.
 [[nodiscard]] TreeStatistics walk_trees(const InputFile& file, const MetaPage& meta,
                                         const TreeWalkOptions& options, const EntrySink& entries,
                                         const FindingSink& findings);

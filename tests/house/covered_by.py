@@ -34,6 +34,7 @@ COVERED_BY = {
     "trees/hdf5_sample_fields": ("tests/interop/test_hdf5_trees.py", "test_groups_that_differ_in_kind_are_refused_by_name"),
     "wire/hdf5_types": ("tests/formats/hdf5/test_hdf5_writer.cpp", "hdf5 writer: a tensor of every dtype is what the library takes it for, to the byte"),
     "targets/entry_list": ("tests/interop/test_lmdb_written.py", "test_basicsr_reads_what_was_converted"),
+    "sources/dataset_source": ("tests/interop/test_lmdb_keys.py", "test_named_databases_are_listed_read_and_joined"),
     "sources/indexed_join": ("tests/interop/test_joins.py", "test_inputs_that_are_joined_are_read_in_place"),
     "verify/verify_join": ("tests/interop/test_joins.py", "test_verify_of_a_join_verifies_each_input_and_names_the_samples_without_a_partner"),
     "sources/array_words": ("tests/interop/test_set_index.py", "test_arrays_that_are_not_what_was_indexed_are_read_by_nothing"),

@@ -1,9 +1,13 @@
-"""What the values of LMDB files are made of: msgpack maps in maps, as msgpack and msgpack-numpy pack them, JSON, and what is compressed one by one."""
+"""What the values of LMDB files are made of: msgpack maps in maps, as msgpack and msgpack-numpy pack them, JSON, what is compressed one by one, and several values for a key."""
 
+import collections
 import json
 import pickle
+import random
+import struct
 import zlib
 
+import lmdb
 import lz4.block
 import lz4.frame
 import msgpack
@@ -12,7 +16,7 @@ import pytest
 import shale
 import zstandard
 from conftest import run_shale
-from lmdb_files import write_lmdb
+from lmdb_files import write_lmdb, write_with_flags
 
 
 def packed(value):
@@ -157,3 +161,57 @@ def test_pickled_dicts_with_entries_that_describe_the_file(tmp_path):
     assert [sample["name"] for sample in samples_in(tmp_path / "a.lmdb")] == [row["name"] for row in ROWS]
     run_shale("index", tmp_path / "a.lmdb", "--crc")
     run_shale("verify", tmp_path / "a.lmdb", "--deep")
+
+
+DICE = random.Random(41)
+DUPLICATES = {
+    "any": ({}, [(b"k%d" % (number % 7), DICE.randbytes(DICE.randint(1, 60))) for number in range(60)]),
+    "tree": ({}, [(b"one", b"x"), (b"two", b"y")] + [(b"many", DICE.randbytes(DICE.randint(1, 400))) for _ in range(2000)]),
+    "fixed": ({"dupfixed": True}, [(b"many" if number % 9 else b"few%d" % number, b"%07d" % number) for number in range(3000)]),
+    "integers": (
+        {"dupfixed": True, "integerdup": True},
+        [(b"k%d" % (number % 5), struct.pack("<Q", DICE.randrange(1 << 62))) for number in range(3000)],
+    ),
+    "integer keys": ({"integerkey": True}, [(struct.pack("<I", number % 300), DICE.randbytes(9)) for number in range(2000)]),
+    "reverse keys": ({"reverse_key": True}, [(b"%d" % (number % 300), DICE.randbytes(9)) for number in range(2000)]),
+}
+
+
+@pytest.mark.parametrize("kind", DUPLICATES)
+@pytest.mark.parametrize("deleted", [0, 20])
+def test_each_value_of_a_key_is_a_sample(tmp_path, kind, deleted):
+    flags, pairs = DUPLICATES[kind]
+    path = tmp_path / "a.lmdb"
+    with lmdb.open(str(path), subdir=False, max_dbs=2, map_size=1 << 26, lock=False) as env:
+        database = env.open_db(b"d", dupsort=True, **flags)
+        with env.begin(write=True, db=database) as txn:
+            for key, value in pairs:
+                txn.put(key, value)
+        with env.begin(write=True, db=database) as txn:
+            for key, value in pairs[:deleted]:
+                txn.delete(key, value)
+        with env.begin(db=database) as txn:
+            expected = list(txn.cursor())
+    assert "its keys may have several values (MDB_DUPSORT)" in run_shale("info", path, "--database", "d").stdout.decode()
+    assert [sample["value"] for sample in samples_in(path)] == [value for _, value in expected]
+    run_shale("index", path, "--crc")
+    run_shale("verify", path, "--deep")
+    run_shale("convert", path, tmp_path / "out", "--to", "lmdb", "--verify")
+    numbers = collections.Counter()
+    keys = []
+    for key, _ in expected:
+        keys.append(key + b"/%d" % numbers[key])
+        numbers[key] += 1
+    with lmdb.open(str(tmp_path / "out/shard-000000.lmdb"), subdir=False, readonly=True, lock=False) as env, env.begin() as txn:
+        written = [msgpack.unpackb(value) for _, value in txn.cursor()]
+    assert [(one["key"], one["value"]) for one in written] == list(zip(keys, (value for _, value in expected)))
+    run_shale("verify", tmp_path / "out", "--against", path)
+    run_shale("convert", path, tmp_path / "mixed", "--to", "record", "--shuffle", "--verify")
+    run_shale("verify", tmp_path / "mixed", "--against", path)
+
+
+def test_the_main_database_may_have_several_values_for_a_key(tmp_path):
+    path = write_with_flags(tmp_path / "a.lmdb", [(b"a", pickle.dumps({"x": number})) for number in range(9)], 0x04)
+    assert len(samples_in(path)) == 9
+    with shale.Dataset(path, parse="pickle", fields=["x"], index_dir=tmp_path / "i") as dataset:
+        assert sorted(dataset[row]["x"] for row in range(9)) == list(range(9))

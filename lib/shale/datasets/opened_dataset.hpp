@@ -72,6 +72,7 @@ struct OpenedDataset {
   std::vector<FileFingerprint> file_states;
   /// Of files in which keys begin again, a shard each: what goes before keys that are written.
   std::vector<std::string> key_prefixes = {};
+  bool has_repeated_keys = false;  ///< a key of a file has several values: they get numbers
 };
 
 }  // namespace shale

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,7 +21,6 @@
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/io/file_stamp.hpp"
-#include "shale/io/sorted_table.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -31,6 +29,7 @@
 #include "shale/shards/place.hpp"
 #include "shale/sources/damaged_blocks.hpp"
 #include "shale/sources/input_request.hpp"
+#include "shale/sources/settled_keys.hpp"
 
 namespace shale {
 namespace {
@@ -304,7 +303,8 @@ class DatasetSource final : public OrderableSource {
       info_.manifest.fingerprint = xxh3_128(as_bytes(facts));
     }
     if (takes_all && manifest_.layout.has_checksums) info_.digest = manifest_.digest;
-    if (info_.digest && !dataset_.key_prefixes.empty()) info_.digest->keys = {};  // of other keys
+    const bool has_other_keys = !dataset_.key_prefixes.empty() || dataset_.has_repeated_keys;
+    if (info_.digest && has_other_keys) info_.digest->keys = {};
     info_.on_damage = on_damage_;
     // Of a set since it was written; those of one file were compared when it was opened.
     info_.keys_are_unique = true;
@@ -377,6 +377,8 @@ class DatasetSource final : public OrderableSource {
     sample.keeps_open = shard.reader;
     sample.key = row.key.offset == kMissing ? std::to_string(number) : key_of(shard, row.key);
     if (!dataset_.key_prefixes.empty()) sample.key.insert(0, dataset_.key_prefixes[shard.number]);
+    if (dataset_.has_repeated_keys)
+      sample.key += repeated_.behind_key(shard, number - dataset_.shards.first_row(shard.number));
     take_sides(shard, row, sample);
     for (const std::size_t i : fields_) {
       const InputFile& file = shard.reader->file_of_field(i);
@@ -463,34 +465,12 @@ class DatasetSource final : public OrderableSource {
   std::shared_ptr<ChosenRows> chosen_;
   std::optional<Permutation> order_;
   SourceInfo info_;
+  RepeatedKeys repeated_;
   OpenShards open_{dataset_.paths, manifest_, dataset_.shards,
                    [this](const ShardReader& shard) { prove(shard); }, leaves_out_damage()};
 };
 
-constexpr std::uint64_t kRowsThatShowOrder = 128, kSortBytes = 4 << 20, kRowsBetweenStops = 4096;
-
-struct HashOfRow {
-  std::uint64_t hash = 0, row = 0;  // of a key
-  static auto columns(auto& row) { return std::tie(row.hash, row.row); }
-};
-
-std::string key_at(const ShardReader& shard, IndexReader& index, std::uint64_t row) {
-  const FieldPlace place = index.row(row).key;
-  const InputFile& file = shard.file_of_key();
-  std::string key(std::min(place.length, file.size()), '\0');
-  file.read_exact(place.offset, std::as_writable_bytes(std::span(key)));
-  return key;
-}
-
-// The names of the files, without their folders if those are not needed to tell them apart.
-std::vector<std::string> prefixes_of(const ShardList& shards) {
-  std::vector<std::string> whole, last;
-  for (const ManifestShard& shard : shards) {
-    whole.push_back(shard.name + "/");
-    last.push_back(whole.back().substr(shard.name.rfind('/') + 1));
-  }
-  return std::set<std::string>(last.begin(), last.end()).size() == last.size() ? last : whole;
-}
+constexpr std::uint64_t kRowsThatShowOrder = 128;
 
 // Whether its place still holds the set that was opened.
 bool is_same_set(const OpenedDataset& dataset) try {
@@ -559,42 +539,6 @@ std::string note_on_order(const OpenedDataset& dataset) try {
 } catch (const Error& error) {
   if (error.code() != Code::damaged) throw;
   return {};  // whoever reads the samples says so
-}
-
-void settle_keys(OpenedDataset& dataset, const std::string& scratch_folder,
-                 const std::function<void()>& stop_if_asked) {
-  // One of which samples are taken that are whole may be short.
-  OpenShards open(dataset.paths, dataset.manifest, dataset.shards, {}, true);
-  const auto key_of_row = [&](std::uint64_t row, std::uint64_t number) {
-    ShardCursor& shard = open.at(number);
-    return key_at(*shard.reader, *shard.index, row - dataset.shards.first_row(number));
-  };
-  SortedTable<HashOfRow> hashes(scratch_folder, kSortBytes);
-  for (std::uint64_t number = 0; number < dataset.shards.size(); ++number) {
-    IndexReader& index = *open.at(number).index;
-    for (std::uint64_t row = 0; row < index.rows(); ++row) {
-      if (row % kRowsBetweenStops == 0) stop_if_asked();
-      // In the order of its bytes in the index: of several keys the same one is named everywhere.
-      hashes.add({read_big_endian(as_text(bytes_of(index.row(row).key_hash))),
-                  dataset.shards.first_row(number) + row});
-    }
-  }
-  hashes.finish();
-  bool is_several = false;
-  hashes.for_each_repeated(&HashOfRow::hash, [&](const HashOfRow& one, const HashOfRow& other) {
-    stop_if_asked();
-    const std::uint64_t first = dataset.shards.holding(one.row),
-                        second = dataset.shards.holding(other.row);
-    if (first != second && is_several) return;
-    const std::string key = key_of_row(other.row, second);
-    if (key != key_of_row(one.row, first)) return;
-    if (first == second) throw key_is_not_unique(key);
-    is_several = true;
-  });
-  if (!is_several) return;
-  dataset.key_prefixes = prefixes_of(dataset.shards);
-  dataset.notes.push_back(
-      "the same keys are in several of the files: each gets the name of its file in front");
 }
 
 }  // namespace shale

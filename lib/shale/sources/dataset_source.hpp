@@ -53,15 +53,6 @@ void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
 /// is thrown.
 void refuse_replaced(const OpenedDataset& dataset);
 
-/// Looks for two samples with the same key in files of other tools, before anything is written:
-/// by the hashes of keys in their indexes, which are read once, and the keys whose hashes are
-/// equal. Where the files of a set begin their keys again, they get prefixes. An index may
-/// lie; the check of the keys that are written (ShardSetWriter) has the last word.
-/// `scratch_folder` is for hashes that outgrow 4 MiB; `stop_if_asked` is called again and again.
-/// Errors: Code::schema for two such samples of one file; Code::damaged, Code::io.
-void settle_keys(OpenedDataset& dataset, const std::string& scratch_folder,
-                 const std::function<void()>& stop_if_asked);
-
 /// What the user is told of a file whose keys are decimal numbers in another order than theirs, as
 /// LMDB sorts them; else empty. By the first keys. Errors: Code::damaged, Code::io.
 [[nodiscard]] std::string note_on_order(const OpenedDataset& dataset);

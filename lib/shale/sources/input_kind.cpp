@@ -30,6 +30,7 @@
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
+#include "shale/sources/settled_keys.hpp"
 #include "shale/sources/table_source.hpp"
 
 namespace shale {
