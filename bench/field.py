@@ -5,6 +5,9 @@ python3 bench/field.py [--only tree,detection,index] [--bytes 2000000000] [--fil
 bench/README.md explains the rows; the peers are those of bench/peers.txt.
 """
 
+import os
+import sys
+
 import harness
 import inputs
 from harness import HERE, Step
@@ -42,9 +45,10 @@ class Bench:
         ]
 
     def index(self, folder):
-        paths = sorted(folder.glob("*.tfrecord"))
+        paths, threads = sorted(folder.glob("*.tfrecord")), len(os.sched_getaffinity(0))
         return [
             Step("shale index", [self.arguments.shale, "index", folder, "--quiet"], [folder], folder / ".shale-index", syncs=False),
+            Step(f"the disk: O_DIRECT, {threads} threads", [sys.executable, "-S", HERE / "direct_read.py", str(threads), *paths], [folder], syncs=False),
             Step("cat to /dev/null", inputs.shell('cat "$@" | wc -c >&2', *paths), [folder], syncs=False),
             Step("tfrecord2idx of tfrecord", self.words("index", folder), [folder], syncs=False),
         ]
@@ -66,7 +70,7 @@ def results(arguments):
         folder = bench.made(f"{arguments.bytes}-in-{arguments.files}", "files", arguments.bytes, arguments.files)
         runs = harness.alternate(bench.index(folder), arguments.rounds, arguments.work, "cold")
         title = f"{arguments.files:,} TFRecord files indexed, cold"
-        yield title, runs, harness.table(runs, "cat to /dev/null", harness.size_of([folder]), title)
+        yield title, runs, harness.table(runs, "shale index", harness.size_of([folder]), title)
 
 
 if __name__ == "__main__":

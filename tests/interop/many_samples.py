@@ -172,9 +172,10 @@ def peak_of(shale, words, out, memory_mib):
 def main(count, *kinds):
     for kind in kinds or INPUTS:
         with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-            folder = pathlib.Path(name)
+            folder = pathlib.Path(name, "in")
+            folder.mkdir()
             words = INPUTS[kind](folder, int(count))
-            peak = peak_of(os.environ["SHALE"], words, folder / "out", 64)
+            peak = peak_of(os.environ["SHALE"], words, pathlib.Path(name, "out"), 64)
             print(f"| {kind} | {int(count):,} | {peak / MIB:.0f} |", flush=True)
 
 
