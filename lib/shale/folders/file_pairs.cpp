@@ -123,7 +123,8 @@ std::vector<TypedWord> typed_words(std::string_view text) {
   std::vector<TypedWord> words;
   while (!text.empty()) {
     std::size_t end = std::min(text.find_first_of(",:"), text.size());
-    TypedWord& word = words.emplace_back(std::string(text.substr(0, end)));
+    TypedWord& word =
+        words.emplace_back(TypedWord{.name = std::string(text.substr(0, end)), .type = {}});
     // Shapes have commas.
     const std::size_t colon = end;
     for (int depth = 0; end < text.size() && (text[end] != ',' || depth > 0); ++end)
