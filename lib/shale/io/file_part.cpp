@@ -16,9 +16,9 @@ std::string link_of_part(const NamelessFile& file, std::uint64_t offset, std::ui
 }
 
 std::optional<int> open_part(const std::string& path) {
-  constexpr std::string_view kDescriptors = "/proc/self/fd/";
-  if (!path.starts_with(kDescriptors) || path.find('@') == path.npos) return std::nullopt;
-  const char *at = path.data() + kDescriptors.size(), *const end = path.data() + path.size();
+  constexpr std::string_view kOpenFiles = "/proc/self/fd/";
+  if (!path.starts_with(kOpenFiles) || path.find('@') == path.npos) return std::nullopt;
+  const char *at = path.data() + kOpenFiles.size(), *const end = path.data() + path.size();
   std::array<std::uint64_t, 3> numbers{};
   for (std::uint64_t& number : numbers) {
     const auto [next, error] = std::from_chars(at, end, number);
