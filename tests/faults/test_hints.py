@@ -228,7 +228,7 @@ FOLLOWED = [
     ("index set --crc", "index set"),
     ("index set --parse plain", "index set"),
     ("index plain.lmdb --parse msgpack --index-dir {o}i", "index plain.lmdb --parse plain --index-dir {o}i"),
-    ("index plain.lmdb --parse pickle --index-dir {o}i", "index plain.lmdb --parse plain --index-dir {o}i"),
+    ("index plain.lmdb --parse caffe --index-dir {o}i", "index plain.lmdb --parse plain --index-dir {o}i"),
     ("index plain.lmdb --parse image=image --index-dir {o}i", "index plain.lmdb --parse image=%d --index-dir {o}i"),
     ("index plain.lmdb --parse image=image-%d --index-dir {o}i", "ls plain.lmdb --parse plain --keys escaped"),
     ("index plain.lmdb --database images --index-dir {o}i", "index plain.lmdb --index-dir {o}i"),
