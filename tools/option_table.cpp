@@ -1,6 +1,7 @@
 #include "tools/option_table.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -184,7 +185,8 @@ constexpr Option kOptions[] = {
      "(files of other tools only) directory that holds the index of the file; default: beside it, "
      "or .shale-index in the folder of a set"},
     {"convert info ls cat report index", "parse", kDialects, "",
-     "(LMDB and HDF5 files) how values become fields: plain, each is one field; msgpack and "
+     "(LMDB, HDF5 and TFRecord files) how values become fields: plain, each is one field; msgpack "
+     "and "
      "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
      "the layout that is recognized, else plain. (LMDB files) FIELD=PATTERN,...: entries of one "
      "sample are found by their keys, such as 'image=image-%09d, label=label-%09d, "
@@ -263,10 +265,10 @@ const LayoutTexts& layout_texts() {
 const std::string& dialect_names() {
   static const std::string names = [] {
     std::string joined = "auto|plain";
+    std::set<Dialect> known = {Dialect::keys};  // asked for by the patterns themselves
     for (const Format* format : all_formats()) {
       for (const Dialect dialect : format->dialects) {
-        // Asked for by the patterns themselves.
-        if (dialect != Dialect::keys) joined.append("|").append(name_of(dialect));
+        if (known.insert(dialect).second) joined.append("|").append(name_of(dialect));
       }
     }
     return joined;

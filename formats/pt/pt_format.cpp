@@ -5,7 +5,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/format/tensor_file.hpp"
-#include "shale/wire/pt_archive.hpp"
+
+#include "formats/pt/pt_archive.hpp"
 
 namespace shale {
 namespace {

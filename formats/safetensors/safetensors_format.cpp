@@ -3,7 +3,8 @@
 #include <array>
 
 #include "shale/format/tensor_file.hpp"
-#include "shale/wire/safetensors_header.hpp"
+
+#include "formats/safetensors/safetensors_header.hpp"
 
 namespace shale {
 namespace {

@@ -2,7 +2,8 @@
 #include <cstdint>
 
 #include "shale/base/error.hpp"
-#include "shale/wire/pt_archive.hpp"
+
+#include "formats/pt/pt_archive.hpp"
 
 // Any bytes are an archive of torch.save: no byte outside of them is asked for, and no tensor that
 // can be read begins outside.

@@ -2,7 +2,8 @@
 #include <cstdint>
 
 #include "shale/base/error.hpp"
-#include "shale/wire/safetensors_header.hpp"
+
+#include "formats/safetensors/safetensors_header.hpp"
 
 // Any bytes are a file of tensors: no byte outside of them is asked for, and none that can be read
 // begins outside.

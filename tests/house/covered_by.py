@@ -2,6 +2,7 @@
 
 COVERED_BY = {
     "layouts/json_value": ("tests/interop/test_lmdb_values.py", "test_json_objects_are_fields"),
+    "sources/made_of_folder": ("tests/faults/test_against.py", "test_a_flat_folder_whose_labels_were_not_taken"),
     "arrays/array_headers": ("tests/interop/test_array_partners.py", "test_partners_are_the_arrays_of_numpy"),
     "folders/joined_folders": ("tests/faults/test_killed_pairs.py", "test_folders_that_are_joined"),
     "layouts/keyed_samples": ("tests/interop/test_lmdb_keys.py", "test_samples_by_key_and_fields_that_some_lack"),
@@ -87,7 +88,7 @@ COVERED_BY = {
     "wire/msgpack_cursor": ("tests/unit/wire/test_msgpack_map.cpp", "msgpack map: what is no whole map is refused with its place"),
     "wire/pickle": ("tests/unit/wire/test_pickle_reader.cpp", "pickle: lists that grow in turn keep their values"),
     "wire/protobuf_cursor": ("tests/unit/wire/test_tf_example.cpp", "tf example: what was written is parsed back"),
-    "wire/zip_writer": ("tests/unit/wire/test_pt_archive.cpp", "pt archive: what is written is read back, aligned"),
+    "wire/zip_writer": ("tests/formats/pt/test_pt_archive.cpp", "pt archive: what is written is read back, aligned"),
     "format/tensor_file": ("tests/contract/test_golden.cpp", "golden: in every file that must be refused something is found"),
     "format/list_elements": ("tests/contract/test_list_elements.cpp", "list elements: every element of every format is where its bytes are"),
     "format/library_scan": ("tests/contract/test_second_opinion.cpp", "second opinion: another value is a finding"),

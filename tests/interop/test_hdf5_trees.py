@@ -177,67 +177,6 @@ def test_steps_of_episodes_are_samples_where_they_are_asked_for(stored, shale, t
     assert_same(rows_of(tmp_path / "out"), steps)
 
 
-def recordings(folder):
-    """Files as ALOHA's recorder writes them: an episode each, here of 4, 5 and 6 steps."""
-    folder.mkdir()
-    rng = np.random.default_rng(7)
-    episodes = []
-    for number in range(3):
-        steps = 4 + number
-        values = {"action": rng.random((steps, 14)), "observations/qpos": rng.random((steps, 14))}
-        values["observations/images/cam_high"] = rng.integers(0, 255, (steps, 12, 16, 3), dtype="u1")
-        with h5py.File(folder / f"episode_{number}.hdf5", "w") as file:
-            file.attrs["sim"] = True
-            for name, array in values.items():
-                file.create_dataset(name, data=array, chunks=(1, *array.shape[1:]))
-            file["compress_len"] = np.arange(2 * steps).reshape(2, steps)
-        episodes.append(values)
-    return episodes
-
-
-def test_a_file_per_episode(tmp_path):
-    episodes = recordings(tmp_path / "in")
-    told = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--parse", "episodes", code=4)
-    assert told.stderr.count(b"cannot be located in place") == 1
-    assert b"dataset 'compress_len' of the episode is left out: it has 2 rows, not 4" in told.stderr
-    with shale_package.Dataset(tmp_path / "out") as dataset:
-        steps = [(number, step) for number, one in enumerate(episodes) for step in range(len(one["action"]))]
-        assert [(sample["episode"], sample["step"]) for sample in dataset] == steps
-        for sample, (number, step) in zip(dataset, steps):
-            for name, values in episodes[number].items():
-                assert np.array_equal(sample[name.replace("/", "_")], values[step])
-    run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
-    refused = run_shale("info", tmp_path / "in", "--parse", "episodes", code=1).stderr
-    assert b"is one sample, or one episode: such files are converted, not read in place" in refused
-    with h5py.File(tmp_path / "in/episode_3.hdf5", "w") as file:
-        file["action"], file["step"] = np.zeros((3, 14)), np.arange(3)
-    told = run_shale("convert", tmp_path / "in/episode_3.hdf5", tmp_path / "none", "--to", "npy", "--parse", "episodes", code=1).stderr
-    assert b"dataset 'step' and a field of an episode are both called 'step'" in told
-
-
-def test_a_file_per_sample(tmp_path):
-    """Volumes of different sizes, as fastMRI has them: shapes of a field are those of all files."""
-    (tmp_path / "in").mkdir()
-    volumes = {}
-    for number in range(3):
-        kspace = np.full((2 + number, 5, 6 + number % 2), number + 1j, "c8")
-        with h5py.File(tmp_path / f"in/file{number}.h5", "w") as file:
-            file["kspace"], file["header"] = kspace, "<xml/>"
-            file.attrs["patient_id"], file.attrs["max"] = f"p{number}", 0.5
-        volumes[f"file{number}"] = kspace
-    run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "lmdb", "--parse", "samples")
-    with shale_package.Dataset(tmp_path / "out") as dataset:
-        assert {name: str(kind) for name, kind in dataset.types.items()} == {
-            "header": "text", "kspace": "complex64 (?, 5, ?)", "max": "real", "patient_id": "text"
-        }  # fmt: skip
-        assert list(dataset.keys()) == [key.encode() for key in volumes] or list(dataset.keys()) == list(volumes)
-        for sample, (key, kspace) in zip(dataset, volumes.items()):
-            assert np.array_equal(sample["kspace"], kspace) and sample["patient_id"] == f"p{key[-1]}"
-    run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
-    refused = run_shale("info", tmp_path / "in", code=1).stderr
-    assert b"make one sample of each file with --parse samples" in refused
-
-
 def test_episodes_are_samples_with_ragged_fields_otherwise(shale, tmp_path):
     steps = episodes_file(tmp_path / "in.h5")
 

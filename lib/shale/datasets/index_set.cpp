@@ -585,9 +585,9 @@ OpenedDataset open_and_index_set(const DatasetRequest& request, const Events& ev
                                  .with_checksums = request.with_checksums,
                                  .generator = request.generator,
                                  .memory_bytes = request.memory_bytes};
-  for (bool is_made = false; !is_made;) try {
+  while (true) try {
       (void)index_set(indexing, events);
-      is_made = true;
+      return open_dataset(request, events);
     } catch (const Error& error) {
       const bool is_busy =
           error.code() == Code::exists &&
@@ -595,7 +595,6 @@ OpenedDataset open_and_index_set(const DatasetRequest& request, const Events& ev
       if (!is_busy) throw;
       events.stop_if_asked();
     }
-  return open_dataset(request, events);
 }
 
 }  // namespace shale

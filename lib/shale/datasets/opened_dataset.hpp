@@ -44,9 +44,9 @@ struct DatasetRequest {
   /// Of a set with an index: its files are compared with it by their sizes alone. Whoever reads
   /// them compares more (refuse_changed_members).
   bool trusts_sizes = false;
-  std::uint64_t first_episode = 0;  ///< of a file in a set: UnpackRequest::first_episode
+  std::uint64_t first_episode = 0;    ///< of a file in a set: UnpackRequest::first_episode
   bool says_what_is_unpacked = true;  ///< false: of a set, for which it was said
-  OpenInstead open_instead = {};    ///< `path` is only for messages then
+  OpenInstead open_instead = {};      ///< `path` is only for messages then
 };
 
 /// What decides which columns the index of a file of another tool has.

@@ -15,6 +15,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
+#include "shale/datasets/settled_keys.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/folders/file_pairs.hpp"
@@ -23,13 +24,12 @@
 #include "shale/io/file_stamp.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/damaged_blocks.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/key_check.hpp"
 #include "shale/shards/open_shards.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/damaged_blocks.hpp"
 #include "shale/sources/input_request.hpp"
-#include "shale/sources/settled_keys.hpp"
 
 namespace shale {
 namespace {

@@ -12,6 +12,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/settled_keys.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/stored_listing.hpp"
@@ -30,7 +31,6 @@
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
-#include "shale/sources/settled_keys.hpp"
 #include "shale/sources/table_source.hpp"
 
 namespace shale {

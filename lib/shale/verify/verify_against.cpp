@@ -10,6 +10,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/settled_keys.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
@@ -25,9 +26,9 @@
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/input_request.hpp"
 #include "shale/sources/joined_words.hpp"
+#include "shale/sources/made_of_folder.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/sources/settled_keys.hpp"
 #include "shale/verify/compare_arrays.hpp"
 #include "shale/verify/compare_remade.hpp"
 #include "shale/verify/compare_samples.hpp"
@@ -35,17 +36,6 @@
 
 namespace shale {
 namespace {
-
-// As the input has them that it was made from. Each is looked up once: names may be exchanged.
-std::vector<std::string> names_in_input(const Manifest& manifest) {
-  const std::vector<FieldName> recorded = field_names_of(option_of(manifest, kFieldsOption));
-  std::vector<std::string> names;
-  for (const Field& field : manifest.schema.fields) {
-    const auto renamed = std::ranges::find(recorded, field.name, &FieldName::name);
-    names.push_back(renamed == recorded.end() ? field.name : renamed->of_input);
-  }
-  return names;
-}
 
 // Columns that have other names in the dataset get these; what they were cast to.
 FieldChoice rename_columns(std::vector<ArrayColumn>& columns, const Manifest& ours) {
@@ -296,68 +286,6 @@ void compare_with_dataset(const VerifyRequest& request, const OpenedDataset& dat
     say_what_it_has_besides(source.manifest.left_out, log);
 }
 
-// Whether the dataset, or the one that it is a copy of, was made from a list on stdin.
-bool is_of_list(const Manifest& manifest) {
-  return manifest.source.kind == kFileList || manifest.source.origin == kFileList;
-}
-
-// Whether the dataset, or the one that it is a copy of, was made from a flat folder.
-bool is_of_flat_folder(const OpenedDataset& dataset) {
-  const Manifest& manifest = dataset.manifest;
-  const ManifestSource& source = manifest.source;
-  if (!source.origin.empty()) return source.origin == kFlatFolder;
-  if (source.kind != kDatasetKind) return source.kind == kFlatFolder;
-  // A copy made before origins were recorded: its first key tells whether folders are classes.
-  if (dataset.shards.size() == 0 || !manifest.layout.has_keys) return false;
-  const ShardReader shard(dataset.paths, manifest, dataset.shards[0]);
-  const FieldPlace place = shard.open_index().row(0).key;
-  std::vector<std::byte> key(place.length);
-  shard.file_of_key().read_exact(place.offset, key);
-  const std::string_view folder = as_text(key).substr(0, as_text(key).find('/'));
-  return std::find(manifest.classes.begin(), manifest.classes.end(), folder) ==
-         manifest.classes.end();
-}
-
-// By its name in the input: whatever was renamed.
-const Field* find_field(const Manifest& manifest, std::string_view of_input) {
-  const std::vector<std::string> names = names_in_input(manifest);
-  const auto found = std::ranges::find(names, of_input);
-  return found == names.end() ? nullptr
-                              : &manifest.schema.fields[std::size_t(found - names.begin())];
-}
-
-bool is_field(const Manifest& manifest, std::string_view of_input, Kind kind) {
-  const Field* const field = find_field(manifest, of_input);
-  return field != nullptr && field->kind == kind;
-}
-
-// Whoever wrote the file: what a folder of videos becomes.
-bool holds_frames_of_folder(const Manifest& manifest) {
-  const ManifestSource& source = manifest.source;
-  return is_field(manifest, "frames", Kind::list) &&
-         (manifest.layout.is_of_one_file() || source.kind == kVideoFrames ||
-          source.origin == kVideoFrames);
-}
-
-// False: labels were left out, and are not missed.
-bool needs_labels(const Manifest& manifest) {
-  const std::vector<FieldName> taken = field_names_of(option_of(manifest, kFieldsOption));
-  return taken.empty() || std::ranges::count(taken, kLabelField, &FieldName::of_input) > 0;
-}
-
-std::string suffixes_of(const Manifest& manifest) { return option_of(manifest, kSuffixesOption); }
-
-// Whoever wrote the file: what a folder becomes, or several that are joined.
-bool holds_files_of_folder(const Manifest& manifest, const std::vector<NamedFolder>& folders) {
-  if (!manifest.layout.is_of_one_file()) return true;
-  const std::string field =
-      folders.empty() ? SoughtFiles(suffixes_of(manifest)).field() : folders.front().field;
-  return manifest.layout.has_keys &&
-         (is_field(manifest, field, Kind::bytes) || holds_frames_of_folder(manifest)) &&
-         (find_field(manifest, kLabelField) == nullptr ||
-          is_field(manifest, kLabelField, Kind::integer));
-}
-
 std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
                                              std::unique_ptr<InputStream> input,
                                              FolderRequest request, const OpenedDataset& dataset) {
@@ -492,7 +420,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                        .files = std::move(files),
                        .may_mix_labels = !manifest.classes.empty(),
                        .without_labels = is_unlabelled,
-                       .needs_labels = find_field(manifest, kLabelField) != nullptr,
+                       .needs_labels = find_input_field(manifest, kLabelField) != nullptr,
                        .scratch_folder = temporary_folder(),
                        .memory_bytes = request.memory_bytes / 4,
                        .all_memory_bytes = request.memory_bytes,

@@ -8,10 +8,10 @@
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/io/input_file.hpp"
-#include "shale/wire/pt_archive.hpp"
-#include "shale/wire/safetensors_header.hpp"
 #include "shale/wire/zip_directory.hpp"
 
+#include "formats/pt/pt_archive.hpp"
+#include "formats/safetensors/safetensors_header.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
-#include "shale/wire/safetensors_header.hpp"
 
+#include "formats/safetensors/safetensors_header.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {

@@ -1,4 +1,4 @@
-#include "shale/wire/safetensors_header.hpp"
+#include "formats/safetensors/safetensors_header.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "shale/sources/damaged_blocks.hpp"
+#include "shale/shards/damaged_blocks.hpp"
 
 #include <algorithm>
 #include <set>

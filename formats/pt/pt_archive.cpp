@@ -1,4 +1,4 @@
-#include "shale/wire/pt_archive.hpp"
+#include "formats/pt/pt_archive.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -2,9 +2,9 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
-#include "shale/wire/pt_archive.hpp"
 #include "shale/wire/zip_writer.hpp"
 
+#include "formats/pt/pt_archive.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {

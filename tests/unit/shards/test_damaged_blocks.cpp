@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/sources/damaged_blocks.hpp"
+#include "shale/shards/damaged_blocks.hpp"
 
 #include "tests/support/toy_rows_format.hpp"
 #include "tests/support/written_set.hpp"
