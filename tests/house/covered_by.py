@@ -40,7 +40,7 @@ COVERED_BY = {
     "verify/verify_join": ("tests/interop/test_joins.py", "test_verify_of_a_join_verifies_each_input_and_names_the_samples_without_a_partner"),
     "sources/array_words": ("tests/interop/test_set_index.py", "test_arrays_that_are_not_what_was_indexed_are_read_by_nothing"),
     "io/file_part": ("tests/interop/test_set_index.py", "test_more_files_than_may_be_open_are_a_set"),
-    "sources/table_source": ("tests/interop/test_joins.py", "test_rows_of_a_table_are_joined_by_key"),
+    "labels/table_source": ("tests/interop/test_joins.py", "test_rows_of_a_table_are_joined_by_key"),
     "sources/joined_source": ("tests/interop/test_joins.py", "test_two_hdf5_files_row_by_row"),
     "sources/joined_words": ("tests/interop/test_joins.py", "test_parts_and_a_set_of_arrays"),
     "labels/key_join": ("tests/interop/test_joins.py", "test_by_key"),

@@ -15,7 +15,6 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
-#include "shale/datasets/settled_keys.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/folders/file_pairs.hpp"
@@ -30,6 +29,7 @@
 #include "shale/shards/open_shards.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/input_request.hpp"
+#include "shale/sources/settled_keys.hpp"
 
 namespace shale {
 namespace {

@@ -12,7 +12,6 @@
 #include "shale/base/printable.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
-#include "shale/datasets/settled_keys.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/stored_listing.hpp"
@@ -21,6 +20,7 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/labels/table_source.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
@@ -31,7 +31,7 @@
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
-#include "shale/sources/table_source.hpp"
+#include "shale/sources/settled_keys.hpp"
 
 namespace shale {
 namespace {

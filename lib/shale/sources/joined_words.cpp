@@ -20,8 +20,8 @@
 #include "shale/format/file_contents.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/labels/table_source.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/table_source.hpp"
 
 namespace shale {
 namespace {

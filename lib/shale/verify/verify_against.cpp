@@ -10,7 +10,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
-#include "shale/datasets/settled_keys.hpp"
+#include "shale/sources/settled_keys.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"

@@ -1,4 +1,4 @@
-#include "shale/datasets/settled_keys.hpp"
+#include "shale/sources/settled_keys.hpp"
 
 #include <algorithm>
 #include <optional>

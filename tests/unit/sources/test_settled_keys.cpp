@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shale/datasets/settled_keys.hpp"
+#include "shale/sources/settled_keys.hpp"
 
 #include "tests/support/toy_format.hpp"
 #include "tests/support/written_set.hpp"

@@ -1,4 +1,4 @@
-#include "shale/sources/table_source.hpp"
+#include "shale/labels/table_source.hpp"
 
 #include <algorithm>
 #include <array>
