@@ -87,6 +87,9 @@ constexpr Option kOptions[] = {
      "write a dataset per list, OUTPUT/NAME: train=0.9,val=0.1, a share of each class, or the "
      "samples that files name, train=FILE,val=FILE; with a layout of a file per list, those lists",
      kRepeated},
+    {"convert", "split-by", "prefix|suffix", "",
+     "(a file of named arrays) write a dataset per split, OUTPUT/train, OUTPUT/test: the arrays "
+     "that are named after it, train_images or x_train, without it in their names"},
     {"repair", "split", "NAME=SHARE,...|FILE", "",
      "the --split that the dataset was converted with", kRepeated},
     {"repair", "seed", "N", "", "the --seed of that --split, if it had one"},

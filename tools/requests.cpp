@@ -168,6 +168,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.order.is_shuffled = line.flag("shuffle");
   request.order.seed = parse_count(line.text("seed"), "--seed");
   request.split = parse_split(line.texts("split"));
+  if (line.has("split-by")) request.split_by = split_by_named(line.choice("split-by"));
   if (line.has("hidden")) {
     request.files.hidden =
         line.choice("hidden") == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;

@@ -43,6 +43,7 @@ struct ConvertOptions {
   std::string keys = {};  ///< of both, what their lines are: "escaped", "raw", "nul" or "rows"
   std::vector<std::string> classes = {};  ///< the samples of these alone; empty: all
   std::vector<std::string> split = {};    ///< "train=0.9,val=0.1": a dataset for each
+  std::string split_by = {};              ///< "prefix", "suffix": of the names of arrays
   bool shuffle = false;
   std::uint64_t seed = 0;  ///< of `shuffle`, and of shares in `split`
   std::string part = {};   ///< "3/128", "slurm", "slurm/128", "mpi": this part alone

@@ -53,6 +53,7 @@ def convert(
     keys: Optional[str] = None,
     classes: Union[None, str, List[str], Tuple[str, ...]] = None,
     split: Split = None,
+    split_by: Optional[str] = None,
     shuffle: bool = False,
     seed: Optional[int] = None,
     parse: Optional[str] = None,
@@ -127,6 +128,8 @@ def convert(
         split: write a dataset for each name, ``output/train``, ``output/val``: ``{"train": 0.9, "val": 0.1}`` takes a share of each
             class, ``{"train": "train.txt", "val": "val.txt"}`` the samples that files list, as ``select`` does. A string is as on the
             command line. With ``layout="coclr"``: the lists that its readers want.
+        split_by: of an HDF5, .npz, .pt or .safetensors file: ``"prefix"`` writes a dataset for each split that arrays are named after:
+            ``train_images`` and ``train/images`` are the field ``images`` of ``output/train``. ``"suffix"`` takes ``x_train``.
         shuffle: write the samples in a shuffled order.
         seed: of ``shuffle``, and of shares in ``split``; default 0.
         parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds,

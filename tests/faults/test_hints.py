@@ -66,6 +66,9 @@ FOLLOWED = [
     ),
     (JOINED + " && convert more {o}d.lmdb --quiet && convert x={o}a.lmdb y={o}d.lmdb {o} --to record --on key", "ls {o}d.lmdb"),
     # ---- the command line
+    ("convert photos {o}.lmdb --split-by prefix", "convert photos {o}.lmdb --fields image"),
+    ("convert photos {o} --to record --split-by prefix --fields image", "convert photos {o} --to record --fields image --rename image:images"),
+    ("convert x=y.npy z=y.npy {o}a.npz --quiet && convert {o}a.npz {o} --to npy --split-by prefix", "info {o}a.npz"),
     ("convert photos {o}", "convert photos {o} --to record"),
     ("convert photos {o}.ldb", "convert photos {o}.lmdb"),
     ("convert photos {o}.ldb", "convert photos {o}.ldb --to lmdb"),

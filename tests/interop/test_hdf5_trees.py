@@ -254,13 +254,14 @@ def described(*words, cwd):
 
 
 def run_commands(path):
-    """Runs each command that `info` prints of a file, as a shell would; returns the datasets by their folder."""
+    """Runs each command that `info` prints of a file, as a shell would; returns the datasets, also those of splits, by their folder."""
     made = {}
     for command in described(path.name, cwd=path.parent)["commands"]:
         words = subprocess.run(["bash", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True).stdout.splitlines()
         assert words[:2] == ["shale", "convert"], command
         run_shale(*words[1:], cwd=path.parent)
-        made[words[3]] = json.loads((path.parent / words[3] / "dataset.json").read_text())
+        for manifest in (path.parent / words[3]).glob("*/dataset.json" if "--split-by" in words else "dataset.json"):
+            made[str(manifest.parent.relative_to(path.parent))] = json.loads(manifest.read_text())
     return made
 
 
@@ -307,10 +308,10 @@ def test_every_command_that_info_prints_converts_its_table(tmp_path):
     made = run_commands(tmp_path / "a b,c.h5")
 
     assert {name: (one["samples"], fields_of(one)) for name, one in made.items()} == {
-        "out-test": (5, {"test_im,age", "test_label", "test_names"}),
-        "out-train": (12, {"train_im,age", "train_label"}),
+        "out/test": (5, {"im,age", "label", "names"}),
+        "out/train": (12, {"im,age", "label"}),
     }
-    assert np.array_equal(np.load(tmp_path / "out-train/shard-000000.train_label.npy"), np.arange(12))
+    assert [sample["label"] for sample in shale_package.Dataset(tmp_path / "out", split="train")] == list(range(12))
 
 
 def test_what_matlab_wrote_is_turned_by_the_command_that_info_prints(tmp_path):
@@ -413,8 +414,8 @@ def test_info_lists_the_members_of_an_npz_archive(save, tmp_path):
     assert [one["path"] for one in facts["arrays"]] == [*arrays, "version"] and facts["arrays"][0]["shape"] == [9, 3]
     assert ("compression" in facts["arrays"][0]) == (save is np.savez_compressed)
     assert {name: (one["samples"], fields_of(one)) for name, one in made.items()} == {
-        "out-train": (9, {"train_x", "train_y"}),
-        "out-val": (4, {"val_x", "val_y"}),
+        "out/train": (9, {"x", "y"}),
+        "out/val": (4, {"x", "y"}),
     }
 
 
@@ -487,7 +488,7 @@ def test_splits_of_equal_lengths_are_not_one_table(tmp_path):
     refused = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "npy", code=1).stderr
 
     assert b"are of different splits" in refused
-    assert {name: one["samples"] for name, one in run_commands(tmp_path / "in.h5").items()} == {"out-test": 6, "out-train": 6}
+    assert {name: one["samples"] for name, one in run_commands(tmp_path / "in.h5").items()} == {"out/test": 6, "out/train": 6}
 
 
 def test_groups_that_may_be_samples_are_not_guessed(shale, tmp_path):

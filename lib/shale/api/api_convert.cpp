@@ -82,6 +82,10 @@ ConvertRequest request_of(const ConvertOptions& options) {
   request.order = {
       .choice = choice_of(options), .is_shuffled = options.shuffle, .seed = options.seed};
   request.split = parse_split(options.split);
+  if (!options.split_by.empty()) {
+    request.split_by = split_by_named(
+        checked_word(options.split_by, std::vector<std::string>{"prefix", "suffix"}, "--split-by"));
+  }
   request.files = files_of(options, request.files);
   request.container.index_folder = options.index_folder;
   request.container.parsing = wanted_parsing(options.parse, options.database);

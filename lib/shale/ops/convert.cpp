@@ -15,6 +15,7 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/ops/list_arrays.hpp"
 #include "shale/requests/choose_part.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
@@ -125,8 +126,9 @@ void add_report(ConvertReport& all, const ConvertReport& one) {
 }
 
 /// A dataset per split, OUTPUT/train, OUTPUT/val ...: where the input is a folder of splits
-/// (find_split_folders), or `request.split` divides it. Each is complete by itself, so a run that
-/// was killed goes on with the first one that is not. All are planned before the first one runs.
+/// (find_split_folders) or a file of them (find_split_columns), or `request.split` divides it. Each
+/// is complete by itself, so a run that was killed goes on with the first one that is not. All are
+/// planned before the first one runs.
 class SplitSets {
  public:
   SplitSets(const ConvertRequest& whole, const std::optional<SplitFolders>& folders,
@@ -328,7 +330,11 @@ std::unique_ptr<SplitSets> splits_of(const ConvertRequest& request, PlanFor purp
                                      const Events& events) {
   if (format_of_output(request.output) != nullptr || !request.layout.empty()) return nullptr;
   std::optional<SplitFolders> folders;
-  if (request.split.is_empty() && !(folders = find_split_folders(request, events))) return nullptr;
+  if (request.split_by != SplitBy::none) {
+    folders = find_split_columns(request, events);
+  } else if (request.split.is_empty() && !(folders = find_split_folders(request, events))) {
+    return nullptr;
+  }
   return std::make_unique<SplitSets>(request, folders, purpose, events);
 }
 

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "shale/arrays/array_file.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/format.hpp"
 
@@ -71,6 +74,36 @@ std::vector<Table> tables_in(const FileContents& contents) {
   });
   return tables;
 }
+
+struct SplitColumn {
+  std::string split, name;  ///< "train", "images"
+};
+
+// Of an array that is named after a split; nullopt for any other, and where it cannot be a column.
+std::optional<SplitColumn> split_column(const ListedArray& array, SplitBy by) {
+  const std::string_view path = array.path;
+  const std::string_view split = split_in(path);
+  if (!array.is_column() || split.empty() || path.size() < split.size() + 2) return std::nullopt;
+  const bool is_prefix = path.starts_with(split);
+  if (is_prefix != (by == SplitBy::prefix)) return std::nullopt;
+  return SplitColumn{std::string(split),
+                     field_name_of(is_prefix ? path.substr(split.size() + 1)
+                                             : path.substr(0, path.size() - split.size() - 1))};
+}
+
+// Whether each split is a table, and all tables are splits.
+bool are_split_by(const FileContents& contents, const std::vector<Table>& tables, SplitBy by) {
+  std::set<std::string_view> splits;
+  const auto is_split = [&](const Table& table) {
+    return splits.insert(table.split).second &&
+           std::ranges::all_of(table.columns, [by](const ListedArray* column) {
+             return split_column(*column, by).has_value();
+           });
+  };
+  return contents.more == 0 && tables.size() > 1 && std::ranges::all_of(tables, is_split);
+}
+
+std::string_view word_of(SplitBy by) { return by == SplitBy::prefix ? "prefix" : "suffix"; }
 
 // What MATLAB wrote has its samples along the last axis.
 void add_turned(std::vector<Table>& tables) {
@@ -163,6 +196,51 @@ std::optional<FileContents> list_arrays(const std::string& path, const Events& e
   return contents_of(found, format->name);
 }
 
+SplitFolders find_split_columns(const InputRequest& request, const Events& events) {
+  const std::string& input = request.inputs.front();
+  std::optional<FileContents> contents;
+  if (request.inputs.size() == 1 && input != "-") contents = list_arrays(input, events);
+  if (!contents) {
+    throw Error(Code::usage, "--split-by: the input is not a file of named arrays")
+        .at(input)
+        .hint("it is for one HDF5, .npz, .pt or .safetensors file; leave it out");
+  }
+  std::map<std::string, FieldChoice> found;
+  SplitFolders splits;
+  for (const ListedArray& array : contents->arrays) {
+    std::optional<SplitColumn> column = split_column(array, request.split_by);
+    if (!column) {
+      constexpr std::size_t kShown = 3;
+      if (++splits.others <= kShown) splits.beside.push_back(array.path);
+      continue;
+    }
+    FieldChoice& fields = found[column->split];
+    if (std::ranges::find(fields.renamed, column->name, &FieldName::name) != fields.renamed.end()) {
+      throw Error(Code::bad_content, "two arrays of the split '{}' would be called '{}'",
+                  column->split, printable(column->name))
+          .at(input)
+          .hint("run once for each split, with --fields and --rename");
+    }
+    fields.only.push_back(array.path);
+    fields.renamed.push_back({.of_input = array.path, .name = std::move(column->name)});
+  }
+  if (found.empty()) {
+    throw Error(Code::usage, "--split-by {}: no array is named after a split",
+                word_of(request.split_by))
+        .at(input)
+        .hint(
+            "names are train_x or train/x with prefix, x_train with suffix; 'shale info' lists "
+            "them");
+  }
+  splits.others += contents->others.size() + contents->more;
+  for (auto& [name, fields] : found) {
+    const auto at = name == "train" ? 0 : static_cast<std::ptrdiff_t>(splits.names.size());
+    splits.names.insert(splits.names.begin() + at, name);
+    splits.columns.insert(splits.columns.begin() + at, std::move(fields));
+  }
+  return splits;
+}
+
 std::vector<std::string> convert_commands(const FileContents& contents, const std::string& path) {
   const auto convert = [&](std::string_view output) {
     return fmt::format("shale convert {} {} --to {}", shell_word(path), output,
@@ -176,6 +254,12 @@ std::vector<std::string> convert_commands(const FileContents& contents, const st
   }
   std::vector<Table> tables = tables_in(contents);
   if (may_be_samples(contents, tables)) return {convert("out") + " --parse samples"};
+  for (const SplitBy by : {SplitBy::prefix, SplitBy::suffix}) {
+    if (!are_split_by(contents, tables, by)) continue;
+    const bool is_fixed = std::ranges::all_of(tables, &Table::is_fixed);
+    return {fmt::format("shale convert {} out --to {} --split-by {}", shell_word(path),
+                        format_for(is_fixed).name, word_of(by))};
+  }
   add_turned(tables);
   std::vector<std::string> commands;
   for (const Table& table : tables) {

@@ -6,6 +6,7 @@
 
 #include "shale/base/events.hpp"
 #include "shale/format/file_contents.hpp"
+#include "shale/sources/split_folders.hpp"
 
 namespace shale {
 
@@ -14,8 +15,14 @@ namespace shale {
 [[nodiscard]] std::optional<FileContents> list_arrays(const std::string& path,
                                                       const Events& events);
 
+/// What --split-by makes of the input: the arrays that are named after each split. Errors:
+/// Code::usage where it is not one file of named arrays, or none is named so; Code::bad_content
+/// where two of a split have one name without it; same as list_arrays.
+[[nodiscard]] SplitFolders find_split_columns(const InputRequest& request, const Events& events);
+
 /// Commands that convert such a file, each of one table, with the names that it has; the most
-/// columns first, at most kMostCommands. Each ends with 0 unless values turn out not to fit.
+/// columns first, at most kMostCommands; one of all splits, if each is a table. Each ends with 0
+/// unless values turn out not to fit.
 [[nodiscard]] std::vector<std::string> convert_commands(const FileContents& contents,
                                                         const std::string& path);
 inline constexpr std::size_t kMostCommands = 4;

@@ -181,7 +181,8 @@ std::unique_ptr<Source> open_at_least(ConvertRequest& request, std::vector<std::
   try {
     return open_numbered(request, run, scratch_folder, events);
   } catch (const Error& error) {
-    if (error.code() != Code::unsupported || made_from(run.manifest.source.kind).is_files) throw;
+    const bool is_as_a_whole = error.code() == Code::unsupported || error.code() == Code::schema;
+    if (!is_as_a_whole || made_from(run.manifest.source.kind).is_files) throw;
     request.fields.only = std::move(names);
     return open_numbered(request, run, scratch_folder, events);
   }

@@ -46,6 +46,10 @@ bool has_drop(Request request) { return !request.fields.dropped.empty(); }
 bool is_lossy(Request request) { return request.fields.is_lossy; }
 bool has_no_casts(Request request) { return request.fields.casts.empty(); }
 bool has_fields(Request request) { return !request.fields.only.empty(); }
+bool names_fields(Request request) {
+  return !request.fields.takes_all() || !request.fields.renamed.empty();
+}
+bool has_split_by(Request request) { return request.split_by != SplitBy::none; }
 bool has_split(Request request) { return !request.split.is_empty(); }
 bool has_suffixes(Request request) { return !request.files.suffixes.empty(); }
 bool has_groups(Request request) { return request.files.groups_frames; }
@@ -162,6 +166,11 @@ constexpr Exclusion kExclusions[] = {
     {"select or --exclude", kListFiles, has_choice, kToLists, "--{option} has no effect with --layout {layout}", kListsChoose},
     {"group frames", kClassFiles, has_groups, kToClasses, kByClassWants, kLeaveOut},
     {"ext", kClassFiles, has_suffixes, kToClasses, kByClassWants, kLeaveOut},
+    {"split-by", kOneFile, has_split_by, kToOneFile, "--{option} makes a dataset for each split, but the output is one file", "choose a directory as output and pass --to, or run once for each split, with --fields"},
+    {"split-by", kClassFiles, has_split_by, kToClasses, kIdleByClass, kLeaveOut},
+    {"split-by", kListFiles, has_split_by, kToLists, kIdleByList, kLeaveOut},
+    {"split-by", "--split", has_split_by, has_split, "--{option} and --split exclude each other", kEither},
+    {"split-by", "--fields, --drop or --rename", has_split_by, names_fields, "--{option} excludes --fields, --drop and --rename", "run once for each split, with --fields and --rename"},
     {"append", "--split", has_append, has_split, "--{option} is for one dataset, but --split makes several", "append one split at a time: name its folder, and its dataset"},
     {"overwrite", "--append", has_overwrite, kToAppended, kNotByAppend, "leave out --overwrite: an append replaces nothing"},
     {"listing", "--append", has_listing, kToAppended, kNotByAppend, kEither},

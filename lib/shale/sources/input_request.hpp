@@ -79,6 +79,18 @@ struct JoinRequest {
   return join;
 }
 
+/// What divides the arrays of a file into splits.
+enum class SplitBy : std::uint8_t {
+  none,
+  prefix,  ///< "train_images", "train/images"
+  suffix,  ///< "x_train", "images/train"
+};
+/// What --split-by says; empty: none.
+[[nodiscard]] inline SplitBy split_by_named(std::string_view word) {
+  if (word.empty()) return SplitBy::none;
+  return word == "suffix" ? SplitBy::suffix : SplitBy::prefix;
+}
+
 /// What is to be read: plain data, nothing opened yet but `tree`.
 struct InputRequest {
   std::vector<std::string> inputs;
@@ -90,6 +102,7 @@ struct InputRequest {
   ContainerRequest container = {};
   FieldChoice fields = {};
   std::vector<SampleAxis> axes = {};  ///< of arrays, in files of other tools too
+  SplitBy split_by = SplitBy::none;   ///< of a file of named arrays
   JoinRequest join = {};              ///< of inputs with names
   OrderRequest order = {};
   OnDamage on_damage = OnDamage::stop;  ///< of a dataset

@@ -196,6 +196,14 @@ std::optional<SplitFolders> find_split_folders(const InputRequest& request, cons
 InputRequest input_of_split(const InputRequest& request, const SplitFolders& splits,
                             const std::string& name) {
   InputRequest one = request;
+  one.split_by = SplitBy::none;
+  if (!splits.columns.empty()) {
+    const auto found = std::ranges::find(splits.names, name);
+    const FieldChoice& columns = splits.columns[found - splits.names.begin()];
+    one.fields.only = columns.only;
+    one.fields.renamed = columns.renamed;
+    return one;
+  }
   if (!splits.files.empty()) {
     one.inputs = paths_of(*std::ranges::find(splits.files, name, &SetOfSplit::split));
     return one;

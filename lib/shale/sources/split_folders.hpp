@@ -12,7 +12,8 @@
 
 namespace shale {
 
-/// A folder that consists of splits: train, val, valid, validation, test.
+/// An input that consists of splits (train, val, valid, validation, test): a folder, or a file of
+/// arrays that are named after them.
 struct SplitFolders {
   std::vector<std::string> names;  ///< train first, the rest bytewise
   /// One table for all: the class folders of train, or, without it, those of all splits, sorted
@@ -25,6 +26,8 @@ struct SplitFolders {
   std::vector<NamedFolder> folders = {};  ///< that are joined, each with all splits; empty: one
   /// Of a folder of files of other tools, those of each name; empty: the splits are folders.
   std::vector<SetOfSplit> files = {};
+  /// Of a file of arrays, those of each name, and their names without it; empty: it is a folder.
+  std::vector<FieldChoice> columns = {};
 };
 
 /// The splits of the input, if it is a folder, or one in a tar archive, whose sub-folders are all

@@ -103,6 +103,8 @@ TEST_CASE("convert: words that an option does not take, or that do nothing, are 
       {"--parse json", [](ConvertOptions& options) { options.parse = "json"; }},
       {"--new-classes 'yes'", [](ConvertOptions& options) { options.new_classes = "yes"; }},
       {"--new-classes", [](ConvertOptions& options) { options.new_classes = "append"; }},
+      {"--split-by 'name'", [](ConvertOptions& options) { options.split_by = "name"; }},
+      {"--split-by", [](ConvertOptions& options) { options.split_by = "suffix"; }},
       {"layout", [](ConvertOptions& options) { options.layout = "mine"; }},
       {"--compress 'gzip'", [](ConvertOptions& options) { options.compress = "gzip"; }},
       {"--compress", [](ConvertOptions& options) { options.compress = "deflate"; }},

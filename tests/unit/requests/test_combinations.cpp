@@ -42,6 +42,7 @@ const std::map<std::string_view, Change> kGiven{
     {"select or --exclude", [](auto& request) { request.order.choice.select_file = "keys"; }},
     {"shard-samples", [](auto& request) { request.asked.shard_samples = 7; }},
     {"shard-size", [](auto& request) { request.asked.shard_bytes = 1000; }},
+    {"split-by", [](auto& request) { request.split_by = SplitBy::prefix; }},
     {"split", [](auto& request) { request.split.parts.resize(2); }},
     {"to", [](auto& request) { request.asked.format = "grid", request.format = "another"; }},
     {"verify", [](auto& request) { request.verify = true; }},
@@ -56,6 +57,10 @@ Change output(const std::string& path, const std::string& layout = "") {
 const std::map<std::string_view, Change> kWith{
     {"--append", kGiven.at("append")},
     {"--fields", [](auto& request) { request.fields.only = {"image"}; }},
+    {"--fields, --drop or --rename",
+     [](auto& request) {
+       request.fields.renamed = {{"x", "y"}};
+     }},
     {"--encode raw", [](auto& request) { request.images.encode.emplace("", EncodeAs::raw); }},
     {"--split", kGiven.at("split")},
     {"a file of a layout", output("out.grid", "other-grid")},
