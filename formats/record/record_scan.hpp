@@ -39,12 +39,13 @@ void scan_foreign_record(const ShardInput& input, const RowSink& rows, const Fin
                                         const WalkProgress& progress = {});
 
 /// The same for a file that unpack_record_file writes of this one: what features it writes again,
-/// and how large it is at most. `arrays`: fields whose integers are arrays even where each record
-/// has one; `described`: what files beside say of its features.
+/// how many records there are, and how large it is at most, besides the records as they are.
+/// `arrays`: fields whose integers are arrays even where each record has one; `described`: what
+/// files beside say of its features.
 struct UnpackedSurvey {
   Survey survey;
   std::vector<std::string> features;
-  std::uint64_t most_bytes = 0;
+  std::uint64_t records = 0, most_bytes = 0;
 };
 [[nodiscard]] UnpackedSurvey survey_unpacked_record_file(const InputFile& file,
                                                          DescribedFeatures described,
@@ -56,8 +57,9 @@ struct UnpackedSurvey {
 
 /// Decompresses a file, and writes the numbers that do not lie in a file of another tool as arrays
 /// (lists of integers, which are varints, and floats that are not packed) as such: see
-/// Format::unpack. Memory: a record's numbers. Errors: those of survey_record_file; Code::damaged
-/// for any damage.
+/// Format::unpack. If fields are named, their arrays are all that it writes, a record for each, and
+/// nothing else of the file. Memory: a record's numbers. Errors: those of survey_record_file;
+/// Code::damaged for any damage.
 [[nodiscard]] std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request);
 
 /// The same of a shard of shale's own for several threads: see Format::split_scan.

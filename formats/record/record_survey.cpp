@@ -94,7 +94,7 @@ class RecordSurvey {
     is_unpacked_ = true;
     arrays_ = std::move(arrays);
     UnpackedSurvey found{.survey = run(), .features = std::move(unpacked_)};
-    found.most_bytes = file_.size();
+    found.records = frames_;
     for (const std::string& feature : found.features) {
       const FeatureFacts& facts = facts_.at(feature);
       found.most_bytes += facts.all_counts * sizeof(std::int64_t) +

@@ -13,6 +13,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/field_name.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
@@ -35,13 +36,16 @@
 //   0a LEN Features  for each feature x whose numbers are not an array, again:
 //                    integers: x BytesList of one, int64 little-endian; x/dtype "<i8"
 //                    floats:   x FloatList, packed
-// Of features of one name the last counts.
+// Of features of one name the last counts. If fields are named, only the arrays of these are
+// written: records of the second Example alone. One without any has its first feature's x/dtype, so
+// that it still is an Example with features.
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kUnpackBufferBytes = 1 << 20;
 constexpr std::string_view kIntegers = "<i8";
+constexpr std::uint64_t kBytesOfNone = 64;  // at most, besides a name
 
 class RecordUnpacking {
  public:
@@ -85,6 +89,9 @@ class RecordUnpacking {
 
   void write(const RecordFrame& frame) {
     const std::vector<Array> arrays = arrays_of(frame);
+    const bool is_alone = !request_.fields.empty();
+    const std::string dtype_of_none =
+        features_.empty() ? "" : features_[0] + std::string(kDTypeSuffix);
     std::vector<Feature> again;
     for (const Array& array : arrays) {
       if (array.dtype_name.empty()) {
@@ -94,17 +101,20 @@ class RecordUnpacking {
         again.push_back({.name = array.dtype_name, .value = as_bytes(kIntegers)});
       }
     }
+    if (is_alone && again.empty())
+      again.push_back({.name = dtype_of_none, .value = as_bytes(kIntegers)});
     std::ranges::sort(again, {}, &Feature::name);
     Blob behind;
     if (!again.empty()) (void)append_example(again, behind);
-    out_.append(frame_header(frame.payload_bytes + behind.size()));
+    const std::uint64_t copied = is_alone ? 0 : frame.payload_bytes;
+    out_.append(frame_header(copied + behind.size()));
     std::uint32_t crc = 0;
     const auto append = [&](Bytes bytes) {
       crc = crc32c(bytes, crc);
       out_.append(bytes);
     };
-    for (std::uint64_t done = 0; done < frame.payload_bytes;) {
-      const std::uint64_t count = std::min(kPayloadWindow, frame.payload_bytes - done);
+    for (std::uint64_t done = 0; done < copied;) {
+      const std::uint64_t count = std::min(kPayloadWindow, copied - done);
       append(view_(frame.payload_begin() + done, count));
       done += count;
     }
@@ -201,7 +211,21 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+// Leaves the fields that are named, and what is written for them.
+void choose_fields(const std::vector<std::string>& fields, UnpackedSurvey& found) {
+  const auto is_other = [&](const std::string& field) {
+    return std::ranges::find(fields, field) == fields.end();
+  };
+  std::erase_if(found.features,
+                [&](const std::string& feature) { return is_other(field_name_of(feature)); });
+  std::erase_if(found.survey.schema.fields,
+                [&](const Field& field) { return is_other(field.name); });
+}
+
 UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found) {
+  found.most_bytes += request.fields.empty()
+                          ? request.file.size()
+                          : found.records * (kFrameBytes + kBytesOfNone + found.features[0].size());
   if (const std::optional<std::uint64_t> free = free_space(request.into.descriptor());
       free && found.most_bytes > *free)
     throw no_room_to_unpack(request.file.path(), found.most_bytes, *free);
@@ -241,13 +265,15 @@ std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
                                                        lines_of(request.parsing.keys), {});
     std::ranges::move(steps.notes, std::back_inserter(found.survey.notes));
     found.survey.left_out.add(steps.left_out);
+    const std::vector<std::string> fields = file ? std::vector<std::string>() : request.fields;
+    if (!fields.empty()) choose_fields(fields, found);
     if (!file && found.features.empty()) return std::nullopt;
     UnpackReport report = unpack_frames({.file = at_hand(),
                                          .into = request.into,
                                          .memory_bytes = request.memory_bytes,
                                          .parsing = request.parsing,
                                          .progress = request.progress,
-                                         .fields = request.fields},
+                                         .fields = fields},
                                         std::move(found));
     report.episodes = steps.episodes;
     return report;

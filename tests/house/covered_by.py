@@ -98,6 +98,7 @@ COVERED_BY = {
     "shards/side_folder": ("tests/faults/test_append.py", "test_a_killed_append_goes_on_behind_its_last_complete_shard"),
     "manifest/manifest_json": ("tests/unit/manifest/test_manifest_file.cpp", "manifest: everything comes back"),
     "data/manifest": ("tests/unit/shards/test_shard_set_writer.cpp", "shard set writer: the summary adds up the shards"),
+    "datasets/arrays_beside": ("tests/interop/test_foreign_files.py", "test_only_numbers_are_unpacked"),
     "datasets/index_set": ("tests/unit/datasets/test_set_index.cpp", "files that change, go or come are named, and indexed again alone"),
     "datasets/joined_files": ("tests/interop/test_hdf5_lists.py", "test_files_that_differ_are_refused_by_name"),
     "datasets/foreign_file": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),

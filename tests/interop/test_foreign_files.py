@@ -258,6 +258,35 @@ def test_lists_and_what_records_lack(shale, tmp_path):
     run_shale("verify", tmp_path / "out", "--against", path)
 
 
+def test_only_numbers_are_unpacked(shale, tmp_path):
+    """Everything else of a record stays where it is, and the result is that of the file decompressed and unpacked as a whole."""
+    path = tmp_path / "sparse.tfrecord"
+    writer = foreign_files.TFRecordWriter(str(path))
+    for row in range(40):
+        sample = {"image": (bytes([row]) * 10_000, "byte"), "row": (row, "int"), "a": ([row, 1], "int"), "key": (b"key %d" % row, "byte")}
+        if row % 3:
+            sample |= {"labels": (list(range(row % 5)), "int"), "xmin": ([0.5] * (row % 4), "float"), "words": ([b"w"] * (row % 4), "byte")}
+        writer.write({"image": sample["image"], "key": sample["key"]} if row % 7 == 6 else sample)
+    writer.close()
+    told = run_shale("convert", path, tmp_path / "out", "--to", "record").stderr.decode()
+    assert "unpacking" in told and " KiB into" in told.split("unpacking")[1]
+    assert float(told.split("unpacking ")[1].split()[0]) < 20, "the images are 400 KB"
+    shale("verify", tmp_path / "out", "--against", path)
+    (tmp_path / "sparse.tfrecord.gz").write_bytes(gzip.compress(path.read_bytes()))
+    shale("convert", tmp_path / "sparse.tfrecord.gz", tmp_path / "whole", "--to", "record")
+    assert manifest_of(tmp_path / "out")["digest"] == manifest_of(tmp_path / "whole")["digest"]
+    out, whole = (tmp_path / name / "shard-000000.tfrecord" for name in ("out", "whole"))
+    assert out.read_bytes() == whole.read_bytes()
+    named = shale("convert", path, tmp_path / "named", "--to", "lmdb", "--fields", "labels,image,a")
+    assert "left out" not in named
+
+    # Damage of what stays where it is is found on the way.
+    data = bytearray(path.read_bytes())
+    data[data.index(bytes([9]) * 10_000) + 5000] ^= 1
+    path.write_bytes(data)
+    assert b"checksum" in run_shale("convert", path, tmp_path / "damaged", "--to", "record", code=(3,)).stderr
+
+
 def test_boxes_and_labels_of_every_length(shale, tmp_path):
     """An object detection set: floats are located in place, integers unpacked, with an index beside the file or without."""
     writer = foreign_files.TFRecordWriter(str(tmp_path / "boxes.tfrecord"))

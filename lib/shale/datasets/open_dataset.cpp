@@ -17,6 +17,7 @@
 #include "shale/data/field_name.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/datasets/arrays_beside.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
@@ -82,10 +83,14 @@ void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Ev
   dataset.temporary_index = std::move(index.files);
 }
 
+// Numbers of a feature, whose other values may lie in the file all the same.
+bool is_without_array(const LeftOut& one) {
+  constexpr std::string_view kReasons[] = {"varying_length", "several_integers", "not_packed"};
+  return std::ranges::find(kReasons, one.reason) != std::end(kReasons);
+}
+
 // Whether numbers of features are wanted that do not lie in the file as arrays (docs/manifest.md).
 bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request) {
-  constexpr std::string_view kReasons[] = {"varying_length", "several_integers", "not_packed",
-                                           "feature_lists", "compressed"};
   const auto is_there = [&](const std::string& field) {
     return manifest.schema.find(field) || manifest.schema.find(field_name_of(field));
   };
@@ -93,7 +98,7 @@ bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request)
       !request.fields.empty() && std::ranges::all_of(request.fields, is_there);
   if (!request.may_unpack || has_all_that_is_wanted) return false;
   return std::ranges::any_of(manifest.left_out.entries, [&](const LeftOut& one) {
-    return std::ranges::find(kReasons, one.reason) != std::end(kReasons);
+    return is_without_array(one) || one.reason == "feature_lists" || one.reason == "compressed";
   });
 }
 
@@ -143,6 +148,33 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request,
          index_unpacked(dataset, request, indexing, request.fields, events);
 }
 
+// Where all but some numbers lies in the file, these alone are unpacked. False, and nothing done:
+// more has to be. Not of a file of a set, whose shards have as many files each.
+bool unpack_arrays(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
+                   const Events& events) {
+  const Manifest& manifest = dataset.manifest;
+  const bool stays = manifest.layout.has_whole_records && manifest.layout.dialect == Dialect::plain;
+  std::vector<std::string> fields;
+  for (const LeftOut& one : manifest.left_out.entries) {
+    if (is_without_array(one)) fields.push_back(field_name_of(one.name));
+  }
+  if (!stays || fields.empty() || request.with_checksums) return false;
+  std::optional<UnpackedFile> unpacked = unpack(indexing, request, fields, events);
+  if (!unpacked) return false;
+  indexing.file = unpacked->file->link();
+  indexing.parsing = Dialect::plain;
+  indexing.schema = &*unpacked->report.schema;
+  add_arrays(dataset, index_without_name(indexing, events), indexing.scratch_folder, events);
+  dataset.is_unpacked = true;
+  dataset.notes = std::move(unpacked->report.notes);
+  dataset.manifest.left_out = std::move(unpacked->report.left_out);
+  dataset.manifest.classes = std::move(unpacked->report.classes);
+  using Kept = std::vector<std::shared_ptr<const void>>;
+  dataset.temporary_index =
+      std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
+  return true;
+}
+
 // A file whose samples lie along other axes than the first is unpacked, whatever it is.
 void turn_file(OpenedDataset& dataset, const DatasetRequest& request,
                const ForeignRequest& indexing, const Events& events) {
@@ -159,8 +191,9 @@ void turn_file(OpenedDataset& dataset, const DatasetRequest& request,
 }
 
 // Makes an index for the time being where the one of a file is missing, or is not what is wanted.
+// `stands_alone`: it is not of a set.
 void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
-                   const Events& events) {
+                   bool stands_alone, const Events& events) {
   try {
     (void)NamelessFile(temporary_folder());
     indexing.scratch_folder = temporary_folder();
@@ -177,8 +210,9 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
   if (!request.axes.empty()) return turn_file(dataset, request, indexing, events);
   try {
     make_index(dataset, indexing, events);
-    if (gains_by_unpacking(dataset.manifest, request) &&
-        !index_unpacked(dataset, request, indexing, {}, events))
+    if (!gains_by_unpacking(dataset.manifest, request)) return;
+    if (stands_alone && unpack_arrays(dataset, request, indexing, events)) return;
+    if (!index_unpacked(dataset, request, indexing, {}, events))
       forget_undivided(dataset.manifest.left_out);
   } catch (const Error& error) {
     if (!request.may_unpack || error.code() != Code::unsupported) throw;
@@ -186,11 +220,11 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
   }
 }
 
-// Of a file that was unpacked what it was unpacked into: the file itself was proved then.
+// A file that was unpacked was proved then.
 void prove_container(const OpenedDataset& dataset, const std::string& path, const Events& events) {
   const Manifest& manifest = dataset.manifest;
   const Format& format = format_of(manifest);
-  if (!format.can.self_checksummed || manifest.layout.has_checksums) return;
+  if (!format.can.self_checksummed || manifest.layout.has_checksums || dataset.is_unpacked) return;
   std::vector<InputFile> files;
   files.emplace_back(join_path(dataset.paths.shards, dataset.shards[0].files[0].name));
   format.scan(
@@ -232,7 +266,7 @@ void take_damaged(OpenedDataset& dataset, const DatasetRequest& request, const s
 
 // `as`: as the set that the file belongs to has it; null: as the request has it.
 OpenedDataset open_file(const DatasetRequest& request, const std::string& file, const IndexedAs* as,
-                        const Events& events) {
+                        bool stands_alone, const Events& events) {
   OpenedDataset dataset;
   dataset.paths = paths_of_index(file, request.index_folder);
   // It may have come to its name since.
@@ -259,7 +293,7 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
     indexing.schema = &as->schema;
     indexing.with_checksums = as->has_checksums;
   }
-  index_for_now(dataset, request, std::move(indexing), events);
+  index_for_now(dataset, request, std::move(indexing), stands_alone, events);
   return dataset;
 }
 
@@ -294,7 +328,7 @@ OpenedDataset open_member(const DatasetRequest& request, const SetMember& member
   if (again != nullptr && (again->is_unpacked || !again->arrays.empty()))
     return unpack_again(request, member, *again, events);
   OpenedDataset file =
-      open_file(request, member.path, again == nullptr ? nullptr : &again->as, events);
+      open_file(request, member.path, again == nullptr ? nullptr : &again->as, false, events);
   if (request.may_unpack && !JoinedFiles::has_fitting_rows(file)) {
     ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
     indexing.scratch_folder = temporary_folder();
@@ -369,7 +403,7 @@ OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
     return open_whole_set(request, request.path, *files, events);
   const std::optional<std::string> file = file_of_path(request.path);
   if (!file) throw unrecognized(request.path);
-  OpenedDataset dataset = open_file(request, *file, nullptr, events);
+  OpenedDataset dataset = open_file(request, *file, nullptr, true, events);
   if (request.proves_container) prove_container(dataset, *file, events);
   return dataset;
 }

@@ -167,9 +167,14 @@ bool is_self_hash(std::string_view ending) {
 
 void check_shard_files(const ManifestShard& shard, const Schema& schema,
                        const ShardLayout& layout) {
-  if (shard.files.size() != layout.file_suffixes.size()) {
+  // Beside a file of another tool its arrays may lie in a scratch file
+  // (datasets/arrays_beside.hpp).
+  const bool has_parts = layout.is_of_one_file() && !layout.part_file.empty();
+  const std::size_t files =
+      has_parts ? std::ranges::max(layout.part_file) + std::size_t{1} : layout.file_suffixes.size();
+  if (shard.files.size() != files) {
     throw Error(Code::damaged, "shard '{}' has {} files, its format writes {}", shard.name,
-                shard.files.size(), layout.file_suffixes.size());
+                shard.files.size(), files);
   }
   if (layout.rows.has_strides()) check_fixed_rows(shard, schema, layout);
 }

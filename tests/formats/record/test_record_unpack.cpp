@@ -16,13 +16,15 @@ struct Unpacked {
   std::string bytes;  // of the file that was written
 };
 
-Unpacked unpack(std::string_view bytes, std::uint64_t memory_bytes = 64 << 20) {
+Unpacked unpack(std::string_view bytes, std::uint64_t memory_bytes = 64 << 20,
+                std::vector<std::string> fields = {}) {
   const TempDir dir;
   write_file(dir / "a", bytes);
   const InputFile file(dir / "a");
   const NamelessFile into(dir.path());
   Unpacked unpacked{
-      .report = record_format.unpack({.file = file, .into = into, .memory_bytes = memory_bytes}),
+      .report = record_format.unpack(
+          {.file = file, .into = into, .memory_bytes = memory_bytes, .fields = std::move(fields)}),
       .read = {},
       .bytes = {}};
   if (!unpacked.report) return unpacked;
@@ -82,6 +84,22 @@ TEST_CASE("record unpack: what still cannot be taken is reported, and a file wit
   CHECK(fields_of(unpacked.read.survey) == "i:tensor(2)");
   CHECK(!unpack(example({integers_feature("i", {1}), floats_feature("f", {1, 2})})).report);
   CHECK(!unpack(framed("not an Example")).report);
+}
+
+TEST_CASE("record unpack: of named fields the arrays are written alone, a record for each") {
+  const std::string jpeg = bytes_feature("image", {std::string(5000, 'j')});
+  const Unpacked unpacked =
+      unpack(example({integers_feature("i", {1, 2}), integers_feature("j", {5, 6}), jpeg}) +
+                 example({jpeg, integers_feature("j", {5, 6, 7})}) +
+                 example({integers_feature("i", {}), jpeg}),
+             64 << 20, {"i"});
+  REQUIRE(unpacked.report->schema.has_value());
+  CHECK(unpacked.report->schema->fields.size() == 1);
+  CHECK(unpacked.report->schema->fields[0].name == "i");
+  CHECK(unpacked.read.rows.size() == 3);
+  CHECK(unpacked.bytes.size() < 500);
+  CHECK(unpacked.bytes.contains(array_of({1, 2})));
+  CHECK(!unpacked.bytes.contains(array_of({5, 6})));
 }
 
 TEST_CASE("record unpack: damage is an error, and so are numbers that do not fit into memory") {
