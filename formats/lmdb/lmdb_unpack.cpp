@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/layouts/json_value.hpp"
+#include "shale/layouts/list_packing.hpp"
 #include "shale/layouts/map_value.hpp"
 #include "shale/layouts/value_layout.hpp"
 
@@ -112,21 +114,46 @@ class ValueUnpacking {
         window_(request.file, kWindowBytes),
         view_(window_.views()),
         decoder_(view_, request.memory_bytes / 4),
+        lists_(packing.contents == ValuePacking::Contents::pickles),
         out_(request.into.duplicate(), request.into.path(),
              {.io = IoMode::buffered, .buffer_bytes = kUnpackBufferBytes, .buffers = 1}),
         pages_(out_) {}
 
-  void run() {
+  // False, and nothing done: the fields of all values lie in them already.
+  bool run() {
     if (request_.progress) request_.progress(0, request_.file.size());
-    // What the lists of JSON hold is known when all of them have been seen.
-    if (packing_.contents == ValuePacking::Contents::json) walk(&ValueUnpacking::learn);
+    // What the lists hold is known when all of them have been seen.
+    if (is_json()) {
+      walk(&ValueUnpacking::learn);
+    } else {
+      learn_lists();
+    }
+    if (!is_json() && !has_lists_ && !packing_.is_compressed()) return false;
     walk(&ValueUnpacking::take);
     pages_.leave_empty_state();
     (void)pages_.close();
     (void)out_.finish();
+    return true;
   }
 
+  // Of what was made of pickles with lists of numbers; nullopt: it is in the other file.
+  [[nodiscard]] std::optional<Survey> survey() {
+    if (!has_lists_ || packing_.contents != ValuePacking::Contents::pickles) return std::nullopt;
+    return std::move(lists_).survey();
+  }
+  [[nodiscard]] bool has_lists() const { return has_lists_; }
+
  private:
+  [[nodiscard]] bool is_json() const { return packing_.contents == ValuePacking::Contents::json; }
+
+  void learn_lists() try {
+    walk(&ValueUnpacking::learn);
+    has_lists_ = lists_.has_any();
+  } catch (const Error& error) {
+    // Of values of another form: there are no lists that can be arrays.
+    if (!is_about_bytes(error)) throw;
+  }
+
   void walk(void (ValueUnpacking::*use)(const lmdb::TreeEntry& entry)) {
     const FindingSink findings = [this](const Finding& finding) {
       throw is_damaged(request_.file.path(), finding);
@@ -180,14 +207,17 @@ class ValueUnpacking {
   }
 
   void learn(const lmdb::TreeEntry& entry) {
-    if (is_sample(entry)) json_.learn(as_text(content_of(entry)));
+    if (!is_sample(entry)) return;
+    const Bytes content = content_of(entry);
+    if (is_json()) return json_.learn(as_text(content));
+    lists_.learn(content);
   }
 
   void take(const lmdb::TreeEntry& entry) {
     const Bytes content = content_of(entry);
-    if (packing_.contents != ValuePacking::Contents::json || !is_sample(entry))
-      return add(entry, content);
-    const std::string packed = json_.pack(as_text(content));
+    if ((!is_json() && !has_lists_) || !is_sample(entry)) return add(entry, content);
+    const std::string packed =
+        is_json() ? json_.pack(as_text(content)) : lists_.pack(as_text(entry.key), content);
     add(entry, as_bytes(packed));
   }
 
@@ -203,6 +233,8 @@ class ValueUnpacking {
   ViewBytes view_;
   ValueDecoder decoder_;
   layouts::JsonPacking json_;
+  layouts::ListPacking lists_;
+  bool has_lists_ = false;  // of numbers, which are to be arrays
   OutputFile out_;
   lmdb::LmdbPageWriter pages_;
 };
@@ -220,10 +252,11 @@ ValuePacking packing_of(const ViewBytes& view, std::uint64_t begin, std::uint64_
   if (head_bytes < 4) return {};
   ValuePacking found{.packing = packing_by_mark(view(begin, head_bytes))};
   if (found.packing == Packing::none) {
-    if (length > kMostContent) return {};
+    if (length > kMostContent) return {.contents = as_it_is};
     const auto content = unpack_lz4_block(view(begin, length), kMostContent);
     found.contents = content ? contents_by_mark(*content) : Contents::other;
-    found.is_block = found.is_any();
+    found.is_block = found.contents != Contents::other;
+    if (!found.is_block) found.contents = as_it_is;
     return found;
   }
   // Only what it is compressed from tells whether that is of use.
@@ -268,19 +301,28 @@ ValuePacking packing_of_values(const InputFile& file, std::string_view database)
 
 std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request) {
   const ValuePacking packing = packing_of_values(request.file, request.parsing.database);
-  if (!packing.is_any()) return std::nullopt;
+  if (packing.contents == ValuePacking::Contents::other) return std::nullopt;
+  bool has_lists = false;
   try {
-    ValueUnpacking(request, packing).run();
+    ValueUnpacking unpacking(request, packing);
+    if (!unpacking.run()) return std::nullopt;
+    has_lists = unpacking.has_lists();
+    if (std::optional<Survey> made = unpacking.survey())
+      return UnpackReport{.is_own = true,
+                          .notes = std::move(made->notes),
+                          .left_out = std::move(made->left_out),
+                          .schema = std::move(made->schema)};
   } catch (const Error& error) {
     // Of values that are not all alike nothing is known: they are as they are.
-    if (request.parsing.dialect || error.code() != Code::unsupported) throw;
+    const bool is_wanted = request.parsing.dialect && packing.is_any();
+    if (is_wanted || error.code() != Code::unsupported) throw;
     return std::nullopt;
   }
-  Parsing parsing = request.parsing;
+  Parsing parsing = has_lists ? Parsing() : request.parsing;
   parsing.database.clear();
   const Survey found = survey_lmdb_file(InputFile(request.into.link()), parsing, request.progress);
   if (found.layout.dialect == Dialect::plain) return std::nullopt;
-  return UnpackReport{.notes = found.notes, .left_out = found.left_out};
+  return UnpackReport{.is_own = has_lists, .notes = found.notes, .left_out = found.left_out};
 }
 
 }  // namespace shale

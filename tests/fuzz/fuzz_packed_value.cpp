@@ -8,6 +8,7 @@
 #include "shale/base/decoder.hpp"
 #include "shale/base/error.hpp"
 #include "shale/layouts/json_value.hpp"
+#include "shale/layouts/list_packing.hpp"
 #include "shale/layouts/map_value.hpp"
 
 namespace {
@@ -27,6 +28,18 @@ void pack_json(std::string_view text) {
   }
 }
 
+// The same of pickled dicts and msgpack maps with lists of numbers.
+void pack_lists(bool are_pickles, shale::Bytes value) {
+  shale::layouts::ListPacking packing(are_pickles);
+  packing.learn(value);
+  if (!packing.has_any()) return;
+  const std::string packed = packing.pack("fuzz", value);
+  const auto view = [&](std::uint64_t offset, std::uint64_t length) {
+    return shale::as_bytes(packed).subspan(offset, length);
+  };
+  (void)shale::layouts::parse_map_of_fields(view, 0, packed.size(), "fuzz");
+}
+
 // In pieces, up to 1 MiB.
 void decode(shale::Bytes bytes) {
   shale::Decoder decoder(shale::Packing::lz4, 0);
@@ -42,13 +55,15 @@ void decode(shale::Bytes bytes) {
 
 }  // namespace
 
-// Any bytes are JSON, a frame or a block of LZ4, by the first one.
+// Any bytes are JSON, a pickle, a msgpack map, a frame or a block of LZ4, by the first one.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
   try {
     if (data[0] == 'j') {
       pack_json(shale::as_text(bytes));
+    } else if (data[0] == 'p' || data[0] == 'm') {
+      pack_lists(data[0] == 'p', bytes);
     } else if (data[0] == 'b') {
       constexpr std::uint64_t kMost = 1 << 20;
       const auto content = shale::unpack_lz4_block(bytes, kMost);

@@ -138,7 +138,7 @@ def test_nothing_of_a_pickle_is_run(tmp_path):
 
 def test_what_no_field_can_hold_stops_none_of_the_others(tmp_path):
     """The message names the entry and the field, for what is wrong with an array of NumPy too."""
-    samples = [{"n": i, "ints": [1, i], "dates": np.array(["a", None]), "big": np.ones(2, ">i4"), "mixed": "text" if i < 2 else i} for i in range(4)]
+    samples = [{"n": i, "ints": [1, None], "dates": np.array(["a", None]), "big": np.ones(2, ">i4"), "mixed": "text" if i < 2 else i} for i in range(4)]
     source = write(tmp_path / "data.lmdb", samples)
     for options, code in (((), 4), (("--fields", "n"), 0), (("--fields", "n", "--shuffle"), 0)):
         done = run_shale("convert", source, tmp_path / f"out{code}{len(options)}{options[:1]}", "--to", "record", *options, code=code)

@@ -89,6 +89,11 @@ bool is_without_array(const LeftOut& one) {
   return std::ranges::find(kReasons, one.reason) != std::end(kReasons);
 }
 
+// Values that stay whole where they are.
+bool is_undivided(const LeftOut& one) {
+  return one.reason == "feature_lists" || one.reason == "compressed";
+}
+
 // Whether numbers of features are wanted that do not lie in the file as arrays (docs/manifest.md).
 bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request) {
   const auto is_there = [&](const std::string& field) {
@@ -98,15 +103,13 @@ bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request)
       !request.fields.empty() && std::ranges::all_of(request.fields, is_there);
   if (!request.may_unpack || has_all_that_is_wanted) return false;
   return std::ranges::any_of(manifest.left_out.entries, [&](const LeftOut& one) {
-    return is_without_array(one) || one.reason == "feature_lists" || one.reason == "compressed";
+    return is_without_array(one) || is_undivided(one) || one.reason == "list_of_numbers";
   });
 }
 
 // Nothing is left out where values stay whole that could not be divided.
 void forget_undivided(LeftOutList& left_out) {
-  std::erase_if(left_out.entries, [](const LeftOut& one) {
-    return one.reason == "feature_lists" || one.reason == "compressed";
-  });
+  std::erase_if(left_out.entries, is_undivided);
 }
 
 // False, and nothing done: that is of no help.

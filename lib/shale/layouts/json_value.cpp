@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/layouts/layout_field.hpp"
+#include "shale/layouts/msgpack_text.hpp"
 
 namespace shale::layouts {
 namespace {
@@ -121,24 +122,6 @@ void append_json(const JsonValue& value, std::string& into) {
   into += is_object ? '}' : ']';
 }
 
-// msgpack, in its longest forms: big-endian.
-void append_tagged(unsigned char tag, std::uint64_t number, int bytes, std::string& into) {
-  into += static_cast<char>(tag);
-  for (int at = bytes - 1; at >= 0; --at) into += static_cast<char>(number >> (8 * at) & 0xff);
-}
-void append_map(std::size_t entries, std::string& into) { append_tagged(0xdf, entries, 4, into); }
-void append_array(std::size_t values, std::string& into) { append_tagged(0xdd, values, 4, into); }
-void append_text(std::string_view text, std::string& into) {
-  append_tagged(0xdb, text.size(), 4, into);
-  into += text;
-}
-void append_integer(std::int64_t number, std::string& into) {
-  append_tagged(0xd3, static_cast<std::uint64_t>(number), 8, into);
-}
-void append_real(double number, std::string& into) {
-  append_tagged(0xcb, std::bit_cast<std::uint64_t>(number), 8, into);
-}
-
 }  // namespace
 
 bool begins_like_json(std::string_view text) {
@@ -244,25 +227,13 @@ void JsonPacking::pack_list(const JsonValue& list, const Facts& facts, std::stri
   }
   std::vector<std::uint64_t> sides = list.elements.empty() ? facts.sides : *sides_of(list);
   if (list.elements.empty()) sides.front() = 0;
-  append_map(5, into);
-  append_text("nd", into);
-  into += '\xc3';
-  append_text("type", into);
-  append_text(facts.has_reals ? "<f8" : "<i8", into);
-  append_text("kind", into);
-  append_text("", into);
-  append_text("shape", into);
-  append_array(sides.size(), into);
-  for (const std::uint64_t side : sides) append_integer(static_cast<std::int64_t>(side), into);
-  append_text("data", into);
   std::string data;
   for_each_number(list, [&](const JsonValue& number) {
-    const std::uint64_t bits = facts.has_reals ? std::bit_cast<std::uint64_t>(real_of(number))
-                                               : static_cast<std::uint64_t>(integer_of(number));
-    for (int at = 0; at < 8; ++at) data += static_cast<char>(bits >> (8 * at) & 0xff);
+    append_number(facts.has_reals ? std::bit_cast<std::uint64_t>(real_of(number))
+                                  : static_cast<std::uint64_t>(integer_of(number)),
+                  data);
   });
-  append_tagged(0xc6, data.size(), 4, into);
-  into += data;
+  append_numpy(facts.has_reals ? "<f8" : "<i8", sides, data, into);
 }
 
 }  // namespace shale::layouts

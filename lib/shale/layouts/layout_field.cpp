@@ -131,7 +131,8 @@ void CommonFields::take(const LayoutField& one, std::size_t at, std::string_view
   };
   if (is_new && fields_.size() + without_value_.size() + unheld_.size() >= kMostFields)
     throw Error(Code::unsupported, "the values have more than the limit of {} fields", kMostFields);
-  if (!one.fault.empty()) return leave_out(one, key, one.fault, "type_not_held");
+  if (!one.fault.empty())
+    return leave_out(one, key, one.fault, one.numbers ? "list_of_numbers" : "type_not_held");
   if (field.is_optional) {
     const bool is_noted =
         !is_new || std::ranges::find(without_value_, field.name) != without_value_.end();

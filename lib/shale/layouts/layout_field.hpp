@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,8 @@
 
 namespace shale::layouts {
 
+struct NumberList;
+
 /// A field of one value: what it is, and where. It is optional if it is None, of no kind.
 struct LayoutField {
   Field field;
@@ -20,6 +23,7 @@ struct LayoutField {
   std::vector<FieldPlace> elements = {};  ///< of a list
   bool may_lack = false;                  ///< other values need not have it
   std::string fault = {};  ///< why no field can hold it; it is then as if it was None
+  std::shared_ptr<NumberList> numbers = {};  ///< what convert makes an array of (number_list.hpp)
 };
 
 /// A value that is to be taken apart: `length` bytes from `begin` of the view; `where` goes into

@@ -1,6 +1,8 @@
 #include "shale/layouts/map_survey.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -96,6 +98,12 @@ LayoutField MapSurvey::field_of(const MsgpackEntry& value) const {
       made.cell.place = {.offset = value.offset, .length = value.length, .count = value.count};
       field.elements = are_texts(value, made.cell.place) ? Kind::text : Kind::bytes;
     }
+    return made;
+  }
+  if (std::optional<NumberList> list = numbers_in(value_->view, value, ListsOfNumbers::find)) {
+    made.numbers = std::make_shared<NumberList>(std::move(*list));
+    made.fault = list_fault(value.name);
+    field.is_optional = true;
     return made;
   }
   field.kind = Kind::tensor;

@@ -101,6 +101,62 @@ class Flattening {
   std::uint64_t names_bytes_ = 0;
 };
 
+// The values of an array, one in the other.
+class NumberWalk {
+ public:
+  NumberWalk(const ViewBytes& view, const MsgpackEntry& array, ListsOfNumbers lists)
+      : view_(view), cursor_(view, array.offset + array.length, {}), lists_(lists) {}
+
+  [[nodiscard]] std::optional<NumberList> numbers_at(std::uint64_t offset) {
+    const MsgpackHeader header = cursor_.read(offset);
+    switch (header.type) {
+      case MsgpackType::integer:
+      case MsgpackType::boolean:
+        return list_of_integer(header.integer);
+      case MsgpackType::real:
+        return list_of_real(header.real);
+      case MsgpackType::map:
+        return array_at(header);
+      case MsgpackType::array:
+        break;
+      default:
+        return std::nullopt;
+    }
+    NumberStack stack;
+    std::uint64_t at = header.contents;
+    for (std::uint64_t i = 0; i < header.length; ++i) {
+      std::optional<NumberList> one = numbers_at(at);
+      if (!one || !stack.add(std::move(*one))) return std::nullopt;
+      at = cursor_.end_of(cursor_.read(at));
+    }
+    return std::move(stack).finish();
+  }
+
+ private:
+  [[nodiscard]] std::optional<NumberList> array_at(const MsgpackHeader& header) {
+    MsgpackEntry map;
+    map.type = header.type;
+    map.offset = header.begin;
+    map.length = cursor_.end_of(header) - header.begin;
+    map.count = static_cast<std::uint32_t>(header.length);
+    std::optional<TensorValue> tensor = read_tensor(view_, map, false);
+    if (!tensor) return std::nullopt;
+    const Field field{.name = "array",
+                      .kind = Kind::tensor,
+                      .dtype = DType::parse(tensor->dtype),
+                      .shape = tensor->shape};
+    if (!field.takes_tensor(field.shape, tensor->data.length)) return std::nullopt;
+    NumberList list{.dtype = field.dtype.descr(), .shape = std::move(tensor->shape), .data = {}};
+    if (lists_ == ListsOfNumbers::read && tensor->data.length > 0)
+      list.data = as_text(view_(tensor->data.offset, tensor->data.length));
+    return list;
+  }
+
+  const ViewBytes& view_;
+  MsgpackCursor cursor_;
+  ListsOfNumbers lists_;
+};
+
 }  // namespace
 
 bool can_hold(const Field& field, const MsgpackEntry& entry, bool is_own) {
@@ -164,6 +220,17 @@ std::vector<MsgpackEntry> parse_map_of_fields(const ViewBytes& view, std::uint64
   Flattening flat(view, where);
   for (MsgpackEntry& entry : map) flat.add(std::move(entry), 0);
   return std::move(flat).take();
+}
+
+std::optional<NumberList> numbers_in(const ViewBytes& view, const MsgpackEntry& entry,
+                                     ListsOfNumbers lists) {
+  if (entry.type != MsgpackType::array) return std::nullopt;
+  try {
+    return NumberWalk(view, entry, lists).numbers_at(entry.offset);
+  } catch (const Error& error) {
+    if (error.code() == Code::io) throw;
+    return std::nullopt;
+  }
 }
 
 bool looks_like_map(const ViewBytes& view, std::uint64_t begin, std::uint64_t length) {

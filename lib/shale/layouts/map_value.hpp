@@ -9,6 +9,7 @@
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/layouts/number_list.hpp"
 #include "shale/wire/msgpack_map.hpp"
 
 // Values that are a msgpack map of fields, shale's own among them.
@@ -39,6 +40,10 @@ struct TensorValue {
                                                             std::uint64_t begin,
                                                             std::uint64_t length,
                                                             std::string_view where);
+/// The numbers of an array of numbers and arrays (number_list.hpp); nullopt for anything else.
+/// Errors: what the view throws.
+[[nodiscard]] std::optional<NumberList> numbers_in(const ViewBytes& view, const MsgpackEntry& entry,
+                                                   ListsOfNumbers lists);
 /// True for what begins as a msgpack map that has entries; no pickle and no text does.
 [[nodiscard]] bool looks_like_map(const ViewBytes& view, std::uint64_t begin, std::uint64_t length);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,8 +95,12 @@ bool is_sequence(const Value& value) {
 
 class ValueParser {
  public:
-  ValueParser(const ViewBytes& view, std::uint64_t begin, std::string_view where)
-      : view_(view), begin_(begin), where_(where), arrays_(view, begin, where) {}
+  ValueParser(const StoredValue& value, ListsOfNumbers lists)
+      : view_(value.view),
+        begin_(value.begin),
+        where_(value.where),
+        lists_(lists),
+        arrays_(view_, begin_, where_) {}
 
   // (bytes, int)
   [[nodiscard]] std::vector<LayoutField> pair(const Value& root) const {
@@ -125,8 +130,10 @@ class ValueParser {
       throw Error(Code::unsupported, "{}", root.name()).at(where_, begin_);
     if (!is_sequence(root)) throw refused(root, "a list of fields");
     if (root.size() > kMostFields) throw refused(root, "at most 1024 fields");
-    for (std::size_t i = 0; i < root.size(); ++i)
+    for (std::size_t i = 0; i < root.size(); ++i) {
       fields.push_back(field(fmt::format("field{}", i), root[i]));
+      if (!fields.back().fault.empty()) throw not_held(fields.back().field.name, root[i]);
+    }
     name_image_and_label(fields);
     return fields;
   }
@@ -227,19 +234,51 @@ class ValueParser {
     if (is_list_of(PickleKind::text, value)) return list_field(name, Kind::text, value);
     if (is_list_of(PickleKind::bytes, value)) return list_field(name, Kind::bytes, value);
     std::optional<PickledArray> array = arrays_.array_of(value);
-    if (!array) {
-      throw Error(
-          Code::unsupported,
-          "field '{}' is {}, expected bytes, a string, a list of these, a number or an array",
-          printable(name),
-          is_sequence(value) ? "a list of numbers or of other values"
-                             : shale::name_of(value.kind()))
-          .at(where_, begin_);
+    if (!array && is_sequence(value)) {
+      if (std::optional<NumberList> list = numbers_of(value)) {
+        return {.field = {.name = std::string(name), .is_optional = true},
+                .cell = {},
+                .fault = list_fault(name),
+                .numbers = std::make_shared<NumberList>(std::move(*list))};
+      }
     }
+    if (!array) throw not_held(name, value);
     // Of its shape's size: array_of() has seen to that.
     return array_field(name, std::move(array->dtype), std::move(array->shape),
                        {.offset = array->offset, .length = array->length})
         .value();
+  }
+
+  [[nodiscard]] Error not_held(std::string_view name, const Value& value) const {
+    Error error(
+        Code::unsupported,
+        "field '{}' is {}, expected bytes, a string, a list of these, a number or an array",
+        printable(name),
+        is_sequence(value) ? "a list of numbers or of other values" : shale::name_of(value.kind()));
+    error.at(where_, begin_);
+    return error;
+  }
+
+  // Of a number, an array, or a list of what is alike; nullopt for anything else.
+  [[nodiscard]] std::optional<NumberList> numbers_of(const Value& value) const {
+    if (value.is(PickleKind::integer) || value.is(PickleKind::boolean))
+      return list_of_integer(value.integer());
+    if (value.is(PickleKind::real)) return list_of_real(value.real());
+    if (!is_sequence(value)) {
+      std::optional<PickledArray> array = arrays_.scalar_of(value);
+      if (!array) array = arrays_.array_of(value);
+      if (!array) return std::nullopt;
+      NumberList list{.dtype = array->dtype.descr(), .shape = std::move(array->shape), .data = {}};
+      if (lists_ == ListsOfNumbers::read && array->length > 0)
+        list.data = as_text(view_(array->offset, array->length));
+      return list;
+    }
+    NumberStack stack;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      std::optional<NumberList> one = numbers_of(value[i]);
+      if (!one || !stack.add(std::move(*one))) return std::nullopt;
+    }
+    return std::move(stack).finish();
   }
 
   static bool is_list_of(PickleKind kind, const Value& value) {
@@ -264,6 +303,7 @@ class ValueParser {
       end = std::max(end, place.offset + place.length);
     }
     if (list.size() > 0) made.cell.place.length = end - made.cell.place.offset;
+    if (list.size() == 0) made.numbers = std::make_shared<NumberList>(NumberStack().finish());
     made.cell.place.count = static_cast<std::uint32_t>(list.size());
     return made;
   }
@@ -278,18 +318,20 @@ class ValueParser {
   const ViewBytes& view_;
   std::uint64_t begin_;
   std::string_view where_;
+  ListsOfNumbers lists_;
   PickledArrays arrays_;
 };
 
 }  // namespace
 
-std::vector<LayoutField> parse_pickled_value(PickledForm form, const StoredValue& value) {
+std::vector<LayoutField> parse_pickled_value(PickledForm form, const StoredValue& value,
+                                             ListsOfNumbers lists) {
   // Its memory serves the next value.
   static thread_local Pickle pickle;
   const bool takes_others = form == PickledForm::list_or_dict;
   pickle = read_pickle(value.view, value.begin, value.length, value.where, all_globals(),
                        takes_others ? kLimitsOfFields : kLimits, std::move(pickle));
-  const ValueParser parser(value.view, value.begin, value.where);
+  const ValueParser parser(value, lists);
   if (form == PickledForm::pair) return parser.pair(pickle.root());
   if (form == PickledForm::batch) return parser.collated(pickle.root());
   return parser.components(pickle.root(), form == PickledForm::list_or_dict);

@@ -8,6 +8,7 @@
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/layouts/layout_field.hpp"
+#include "shale/layouts/number_list.hpp"
 
 // Values and lists of keys that Python pickled. Parsed by shale/wire/pickle_reader.hpp: nothing is
 // imported or called.
@@ -24,9 +25,9 @@ enum class PickledForm : std::uint8_t {
 };
 
 /// As LayoutFacts::parse. A field is bytes, a string, a number, or an array of NumPy: one of uint8
-/// in one dimension is bytes.
-[[nodiscard]] std::vector<LayoutField> parse_pickled_value(PickledForm form,
-                                                           const StoredValue& value);
+/// in one dimension is bytes. `lists`: what becomes of those of numbers and arrays.
+[[nodiscard]] std::vector<LayoutField> parse_pickled_value(
+    PickledForm form, const StoredValue& value, ListsOfNumbers lists = ListsOfNumbers::find);
 
 /// The class of a pickled object, "graphs.data.Data"; empty for anything else. Errors: same as
 /// parse_pickled_value.
