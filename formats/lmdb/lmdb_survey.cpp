@@ -19,6 +19,7 @@
 #include "shale/layouts/map_value.hpp"
 #include "shale/layouts/named_samples.hpp"
 #include "shale/layouts/pickled_value.hpp"
+#include "shale/layouts/value_kinds.hpp"
 #include "shale/layouts/value_layout.hpp"
 #include "shale/layouts/value_reader.hpp"
 
@@ -302,6 +303,30 @@ class FirstValue {
   std::optional<KeyMapEntry> entry_;
 };
 
+// What the first values look like, and what can be made of them; empty: nothing is known of it.
+std::string note_of_kinds(const InputFile& file, std::string_view database) {
+  using layouts::ValueKinds;
+  ValueKinds kinds;
+  try {
+    WindowReader window(file, ValueKinds::kHeadBytes);
+    const ViewBytes view = window.views();
+    const auto map = lmdb::open_database(file, database);
+    const auto cursor = map->cursor();
+    std::uint64_t left = ValueKinds::kMost;
+    for (bool is_there = cursor->first(); is_there && left > 0; is_there = cursor->next(), --left) {
+      const std::optional<KeyMapEntry> entry = cursor->current();
+      if (!entry || entry->is_database) return {};
+      const std::uint64_t bytes = std::min(entry->value_bytes, ValueKinds::kHeadBytes);
+      kinds.add(as_text(entry->key), bytes == 0 ? "" : as_text(view(entry->value_offset, bytes)),
+                entry->value_bytes);
+    }
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return {};
+  }
+  return kinds.note(file.path());
+}
+
 // Of a file whose first value is a pickle; else empty.
 std::string note_of_pickles(const InputFile& file, std::string_view database) {
   std::string note;
@@ -492,6 +517,8 @@ Survey survey_database(const InputFile& file, const std::string& database,
   Survey survey = survey_entries(file, database, wanted.value_or(Dialect::plain), progress);
   if (!packing.is_any()) {
     survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
+    std::string kinds = wanted ? "" : note_of_kinds(file, database);
+    if (!kinds.empty()) survey.notes.push_back(std::move(kinds));
     return survey;
   }
   survey.notes.push_back(

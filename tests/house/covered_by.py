@@ -14,6 +14,7 @@ COVERED_BY = {
     "layouts/map_value": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb survey: maps of one shape become fields, and the scan reads them"),
     "layouts/named_samples": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: what describes a file must agree with it"),
     "layouts/pickled_value": ("tests/interop/test_pickled_samples.py", "test_what_no_field_can_hold_stops_none_of_the_others"),
+    "layouts/value_kinds": ("tests/interop/test_value_kinds.py", "test_suffixes_of_keys"),
     "layouts/value_layout": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: a Datum of another kind is refused by name"),
     "layouts/value_reader": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb scan: shale's own maps give places, numbers and checksums of every field"),
     "trees/hdf5_blocks": ("tests/formats/hdf5/test_hdf5_unpack.cpp", "hdf5 blocks: every element is in one run of one block"),
