@@ -57,11 +57,11 @@ def test_a_file_per_sample(tmp_path):
     run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "lmdb", "--parse", "samples")
     with shale.Dataset(tmp_path / "out") as dataset:
         assert {name: str(kind) for name, kind in dataset.types.items()} == {
-            "header": "text", "kspace": "complex64 (?, 5, ?)", "max": "real", "patient_id": "text"
+            "header": "bytes", "kspace": "complex64 (?, 5, ?)", "max": "real", "patient_id": "bytes"
         }  # fmt: skip
         assert list(dataset.keys()) == [key.encode() for key in volumes] or list(dataset.keys()) == list(volumes)
         for sample, (key, kspace) in zip(dataset, volumes.items()):
-            assert np.array_equal(sample["kspace"], kspace) and sample["patient_id"] == f"p{key[-1]}"
+            assert np.array_equal(sample["kspace"], kspace) and sample["patient_id"] == f"p{key[-1]}".encode()
     run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
     refused = run_shale("info", tmp_path / "in", code=1).stderr
     assert b"make one sample of each file with --parse samples" in refused

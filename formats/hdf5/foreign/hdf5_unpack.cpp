@@ -352,7 +352,6 @@ UnpackReport unpack_samples(const UnpackRequest& request, const Hdf5SamplePlace&
   UnpackReport report = unpack_hdf5_samples(request, place, walk, sink);
   (void)writer->close();
   (void)files[0].finish();
-  report.schema = std::move(schema);  // strings may be text, which the file does not say
   return report;
 }
 

@@ -108,9 +108,7 @@ bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request)
 }
 
 // Nothing is left out where values stay whole that could not be divided.
-void forget_undivided(LeftOutList& left_out) {
-  std::erase_if(left_out.entries, is_undivided);
-}
+void forget_undivided(LeftOutList& left_out) { std::erase_if(left_out.entries, is_undivided); }
 
 // False, and nothing done: that is of no help.
 bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
