@@ -172,7 +172,7 @@ def test_the_index_of_a_file_that_changed_is_not_believed(copied, shale):
     shale("index", copied.file, *copied.options)
     with open(copied.file, "ab") as file:
         file.write(bytes(1 << 20))
-    refused = run_shale("cat", copied.file, "12", "--field", next(iter(copied.samples[0])), code=1)
+    refused = run_shale("cat", copied.file, "12", "--field", next(iter(copied.samples[0])), code=3)
     assert b"changed" in refused.stderr
 
 

@@ -59,9 +59,10 @@ def test_a_file_per_sample(tmp_path):
         assert {name: str(kind) for name, kind in dataset.types.items()} == {
             "header": "bytes", "kspace": "complex64 (?, 5, ?)", "max": "real", "patient_id": "bytes"
         }  # fmt: skip
-        assert list(dataset.keys()) == [key.encode() for key in volumes] or list(dataset.keys()) == list(volumes)
         for sample, (key, kspace) in zip(dataset, volumes.items()):
             assert np.array_equal(sample["kspace"], kspace) and sample["patient_id"] == f"p{key[-1]}".encode()
+    listed = run_shale("ls", tmp_path / "out", "--tsv").stdout.decode()
+    assert [line.split("\t")[1] for line in listed.splitlines()] == list(volumes)
     run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
     refused = run_shale("info", tmp_path / "in", code=1).stderr
     assert b"make one sample of each file with --parse samples" in refused
