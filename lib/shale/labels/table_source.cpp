@@ -25,8 +25,8 @@
 namespace shale {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeyColumns = {"file_name", "filename", "file",
-                                                         "path",      "key",      "image"};
+constexpr std::array<std::string_view, 6> kColumnsOfKeys = {"file_name", "filename", "file",
+                                                            "path",      "key",      "image"};
 
 // The whole cell as a number; nullopt: it is none, or one that is written as a name ("007").
 template <class Number>
@@ -195,7 +195,7 @@ class TableSource final : public OrderableSource {
   }
 
   void describe() {
-    for (const std::string_view name : kKeyColumns) {
+    for (const std::string_view name : kColumnsOfKeys) {
       const auto found = std::ranges::find(columns_, name, &ColumnFacts::name);
       if (found == columns_.end()) continue;
       key_ = static_cast<std::size_t>(found - columns_.begin());

@@ -199,7 +199,7 @@ InputRequest input_of_split(const InputRequest& request, const SplitFolders& spl
   one.split_by = SplitBy::none;
   if (!splits.columns.empty()) {
     const auto found = std::ranges::find(splits.names, name);
-    const FieldChoice& columns = splits.columns[found - splits.names.begin()];
+    const FieldChoice& columns = splits.columns[std::size_t(found - splits.names.begin())];
     one.fields.only = columns.only;
     one.fields.renamed = columns.renamed;
     return one;

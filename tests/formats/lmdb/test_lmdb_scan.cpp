@@ -482,7 +482,7 @@ Entries values_of_keys(int keys, int values, std::size_t bytes) {
 
 TEST_CASE(
     "lmdb scan: each value of a key is a row, in sub-pages and in trees, of any size or one") {
-  for (const unsigned flags : {MDB_DUPSORT, MDB_DUPSORT | MDB_DUPFIXED}) {
+  for (const unsigned flags : {0U + MDB_DUPSORT, 0U + (MDB_DUPSORT | MDB_DUPFIXED)}) {
     for (const int values : {1, 2, 5, 40, 3000}) {
       for (const std::size_t bytes : {6U, 7U, 300U}) {
         CAPTURE(flags);
