@@ -36,12 +36,22 @@ bool CallingThread::was_interrupted() {
   return locked([] { return or_parked(PyErr_CheckSignals) != 0; });
 }
 
-unsigned forks_so_far() {
-  static std::atomic<unsigned> forks = 0;
-  static const int is_counting = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
-  if (is_counting != 0) throw Error(Code::bug, "the forks of this process cannot be counted");
-  return forks;
+namespace {
+
+std::atomic<unsigned>& fork_count() noexcept {
+  static std::atomic<unsigned> count = 0;
+  return count;
 }
+
+}  // namespace
+
+unsigned count_forks() {
+  static const int failure = ::pthread_atfork(nullptr, nullptr, [] { ++fork_count(); });
+  if (failure != 0) throw Error(Code::bug, "the forks of this process cannot be counted");
+  return forks_so_far();
+}
+
+unsigned forks_so_far() noexcept { return fork_count(); }
 
 nb::object import_name(const char* module, const char* name) {
   const nb::object imported = checked(or_parked([&] { return PyImport_ImportModule(module); }));

@@ -105,9 +105,11 @@ class CallingThread {
   Clock::time_point last_look_ = {};
 };
 
-/// How many forks lie between this process and the one in which it was asked first. Unlike
-/// getpid(), which says as much, no system call. Errors: Code::bug.
-[[nodiscard]] unsigned forks_so_far();
+/// Counts forks from now on. Returns how many there were. Errors: Code::bug.
+[[nodiscard]] unsigned count_forks();
+/// How many forks lie between this process and the one that began to count them. Unlike getpid(),
+/// which says as much, no system call.
+[[nodiscard]] unsigned forks_so_far() noexcept;
 
 /// `module.name`, imported. Errors: nb::python_error.
 [[nodiscard]] nanobind::object import_name(const char* module, const char* name);

@@ -56,7 +56,7 @@ InputField field_of(nb::handle name, nb::handle description) {
 // A writer and the process that it belongs to: a child has its memory, but none of its threads.
 class Handle {
  public:
-  Handle(const nb::list& words, bool resumes) : pid_(::getpid()), forks_(forks_so_far()) {
+  Handle(const nb::list& words, bool resumes) : pid_(::getpid()), forks_(count_forks()) {
     ConvertRequest request = writer_request_of(words);
     output_ = request.output;
     // The working directory may change before the last sample.
@@ -152,7 +152,7 @@ class Handle {
   [[nodiscard]] bool is_complete() const { return writer_->is_complete(); }
 
  private:
-  [[nodiscard]] bool is_mine() const { return forks_so_far() == forks_; }
+  [[nodiscard]] bool is_mine() const noexcept { return forks_so_far() == forks_; }
 
   // Errors: Code::usage in a child.
   [[nodiscard]] SampleWriter& own_writer() const {

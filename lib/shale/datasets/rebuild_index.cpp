@@ -138,7 +138,7 @@ class Rebuilding {
         input, OptionSet(format_.options),
         [&](IndexRow row) {
           scan.locate(row);
-          writer.append(std::move(row));
+          writer.append(row);
         },
         refuse);
     const WrittenIndex written = writer.finish();

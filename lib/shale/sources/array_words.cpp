@@ -62,6 +62,7 @@ ArrayWords words_as_indexed(const std::vector<std::string>& words, const std::st
   const bool are_files = words.size() > 1 && std::ranges::all_of(words, is_file_at);
   if (are_files && !index_folder.empty()) {
     std::vector<SetMember> files;
+    files.reserve(words.size());
     for (const std::string& word : words) files.push_back({word, word});
     read.words = files_as_indexed({.path = {}, .files = files, .index_folder = index_folder}, files,
                                   read.notes, events);

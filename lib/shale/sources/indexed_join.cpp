@@ -281,7 +281,7 @@ class JoinIndexer {
       if (is_located(schema_.fields[f].kind) && row.cells[f].place.offset != kMissing)
         shard_.payload_bytes += row.cells[f].place.length;
     }
-    index_->append(std::move(row));
+    index_->append(row);
   }
 
   OpenedDataset describe(std::string place, std::string generator) {
