@@ -20,10 +20,10 @@ struct FlatSteps {
 
 /// Writes an Example for each step of each episode into `into`: `steps/action` is `action`, which
 /// has the step's part of the episode's values; all other features are repeated; `episode`
-/// counts from the number of the request, `step` from 0. Left out, by name: what has another number of values than steps go into.
-/// `described`: of the episodes. Memory: a record, at most a quarter of the memory, a few times.
-/// Errors: Code::unsupported for records that are not such episodes; Code::limit; Code::damaged;
-/// Code::io.
+/// counts from the number of the request, `step` from 0. Left out, by name: what has another number
+/// of values than steps go into. `described`: of the episodes. Memory: a record, at most a quarter
+/// of the memory, a few times. Errors: Code::unsupported for records that are not such episodes;
+/// Code::limit; Code::damaged; Code::io.
 [[nodiscard]] FlatSteps flatten_steps(const UnpackRequest& request, const InputFile& file,
                                       const DescribedFeatures& described, const NamelessFile& into);
 

@@ -112,7 +112,8 @@ Error SoughtFiles::none_in(const std::string& root) const {
       .at(root)
       .hint(are_images()
                 ? "an image is a file with the suffix .jpg .jpeg .jpe .jfif .png .ppm .bmp "
-                  ".pgm .tif .tiff or .webp; --ext takes files with other suffixes, --allow-empty makes "
+                  ".pgm .tif .tiff or .webp; --ext takes files with other suffixes, --allow-empty "
+                  "makes "
                   "an empty dataset"
                 : "--allow-empty makes an empty dataset");
 }

@@ -161,7 +161,7 @@ struct UnpackReport {
   std::vector<std::string> classes = {};  ///< names by label, if the file has them
   /// What the other file holds, where more is known of it than it says itself.
   std::optional<Schema> schema = {};
-  std::uint64_t episodes = 0;             ///< of Dialect::episodes: how many there are
+  std::uint64_t episodes = 0;  ///< of Dialect::episodes: how many there are
 };
 
 /// A file whose samples cannot be located, to be unpacked into another.

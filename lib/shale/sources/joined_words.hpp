@@ -20,9 +20,9 @@ struct JoinedGroup {
 /// The inputs that the words of a command join, as in "x=train_x.h5", "y=train_y.npy": all have
 /// names, and at least two; or joined_by_fields() names them. A path that exists is a path,
 /// whatever it looks like. Empty: the words are something else, also where all are folders of
-/// files, or all arrays. A folder or pattern of arrays (files_of_set) is one word of theirs. Errors:
-/// Code::not_found; Code::usage for a name that comes twice; Code::unsupported for an archive; same
-/// as files_of_set.
+/// files, or all arrays. A folder or pattern of arrays (files_of_set) is one word of theirs.
+/// Errors: Code::not_found; Code::usage for a name that comes twice; Code::unsupported for an
+/// archive; same as files_of_set.
 [[nodiscard]] std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& words);
 
 /// The words with names, where they are bare files of tables (HDF5) that have no field in common

@@ -1,5 +1,3 @@
-#include "shale/format/column_spill.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <random>
@@ -9,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/bytes.hpp"
+#include "shale/format/column_spill.hpp"
 
 #include "tests/support/temp_dir.hpp"
 
