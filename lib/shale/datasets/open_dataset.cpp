@@ -110,6 +110,18 @@ bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request)
 // Nothing is left out where values stay whole that could not be divided.
 void forget_undivided(LeftOutList& left_out) { std::erase_if(left_out.entries, is_undivided); }
 
+// What is known of an indexed file from unpacking it, which lives as long as its index.
+void take_unpacked(OpenedDataset& dataset, UnpackedFile&& unpacked) {
+  dataset.is_unpacked = true;
+  dataset.episodes = unpacked.report.episodes;
+  dataset.notes = std::move(unpacked.report.notes);
+  dataset.manifest.left_out = std::move(unpacked.report.left_out);
+  dataset.manifest.classes = std::move(unpacked.report.classes);
+  using Kept = std::vector<std::shared_ptr<const void>>;
+  dataset.temporary_index =
+      std::make_shared<const Kept>(Kept{dataset.temporary_index, std::move(unpacked.file)});
+}
+
 // False, and nothing done: that is of no help.
 bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
                     const std::vector<std::string>& fields, const Events& events) {
@@ -124,14 +136,7 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   const std::optional<Schema> schema = std::move(unpacked->report.schema);
   if (schema && indexing.schema == nullptr) indexing.schema = &*schema;
   make_index(dataset, indexing, events);
-  dataset.is_unpacked = true;
-  dataset.episodes = unpacked->report.episodes;
-  dataset.notes = std::move(unpacked->report.notes);
-  dataset.manifest.left_out = std::move(unpacked->report.left_out);
-  dataset.manifest.classes = std::move(unpacked->report.classes);
-  using Kept = std::vector<std::shared_ptr<const void>>;
-  dataset.temporary_index =
-      std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
+  take_unpacked(dataset, *std::move(unpacked));
   return true;
 }
 
@@ -166,13 +171,7 @@ bool unpack_arrays(OpenedDataset& dataset, const DatasetRequest& request, Foreig
   indexing.parsing = Dialect::plain;
   indexing.schema = &*unpacked->report.schema;
   add_arrays(dataset, index_without_name(indexing, events), indexing.scratch_folder, events);
-  dataset.is_unpacked = true;
-  dataset.notes = std::move(unpacked->report.notes);
-  dataset.manifest.left_out = std::move(unpacked->report.left_out);
-  dataset.manifest.classes = std::move(unpacked->report.classes);
-  using Kept = std::vector<std::shared_ptr<const void>>;
-  dataset.temporary_index =
-      std::make_shared<const Kept>(Kept{dataset.temporary_index, unpacked->file});
+  take_unpacked(dataset, *std::move(unpacked));
   return true;
 }
 

@@ -3,19 +3,14 @@
 #include "shale/base/error.hpp"
 
 #include "formats/safetensors/safetensors_header.hpp"
+#include "tests/formats/safetensors/safetensors_file.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {
 namespace {
 
 using test::error_of;
-
-std::string stored_as(std::string_view header, std::size_t rows) {
-  ByteWriter out;
-  out.write(std::uint64_t{header.size()});
-  out.write_text(header);
-  return std::string(as_text(out.bytes())) + std::string(rows, 'r');
-}
+using test::safetensors_file;
 
 StoredTensors tensors_in(std::string_view file) {
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
@@ -24,11 +19,11 @@ StoredTensors tensors_in(std::string_view file) {
   return read_safetensors(file.size(), view, "file");
 }
 Error refusal(std::string_view header, std::size_t rows) {
-  return error_of([&] { (void)tensors_in(stored_as(header, rows)); });
+  return error_of([&] { (void)tensors_in(safetensors_file(header, rows)); });
 }
 
 TEST_CASE("safetensors header: tensors come in its order, with their places") {
-  const std::string file = stored_as(
+  const std::string file = safetensors_file(
       R"( {"__metadata__":{"a\n":"\u00e9\ud83d\ude00","format":"pt"}, "b":{"dtype":"F32","shape":[2,3],)"
       R"("data_offsets":[2,26]},"a.w":{"shape":[2],"data_offsets":[0,2],"dtype":"U8"}}  )",
       26);
@@ -44,7 +39,7 @@ TEST_CASE("safetensors header: tensors come in its order, with their places") {
 }
 
 TEST_CASE("safetensors header: a dtype of another size than bytes is an obstacle, and no damage") {
-  const StoredTensors found = tensors_in(stored_as(
+  const StoredTensors found = tensors_in(safetensors_file(
       R"({"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},"b":{"dtype":"F4","shape":[9],)"
       R"("data_offsets":[4,9]}})",
       9));
@@ -58,7 +53,7 @@ TEST_CASE("safetensors header: what is not one is damage") {
   const auto with = [&](std::string_view offsets) {
     return fmt::format(R"({{"a":{{{}{}}}}})", kTensor, offsets);
   };
-  CHECK(tensors_in(stored_as(with("[0,4]"), 4)).tensors.size() == 1);
+  CHECK(tensors_in(safetensors_file(with("[0,4]"), 4)).tensors.size() == 1);
   for (const std::string& header :
        {with("[0,5]"),
         with("[0,3]"),
@@ -90,7 +85,7 @@ TEST_CASE("safetensors header: what is not one is damage") {
 }
 
 TEST_CASE("safetensors header: its length and the number of its tensors are bounded") {
-  std::string file = stored_as("{}", 0);
+  std::string file = safetensors_file("{}", 0);
   file.replace(0, 8, std::string("\xff\xff\xff\xff\xff\xff\xff\x7f", 8));
   CHECK(error_of([&] { (void)tensors_in(file); }).code() == Code::limit);
   file.replace(0, 8, std::string("\x10\0\0\0\0\0\0\0", 8));

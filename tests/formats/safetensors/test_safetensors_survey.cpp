@@ -3,6 +3,7 @@
 #include "shale/base/bytes.hpp"
 
 #include "formats/safetensors/safetensors_format.hpp"
+#include "tests/formats/safetensors/safetensors_file.hpp"
 #include "tests/support/tensor_files.hpp"
 
 namespace shale {
@@ -10,15 +11,8 @@ namespace {
 
 using namespace test;
 
-std::string file_of(std::string_view header, std::size_t bytes) {
-  ByteWriter out;
-  out.write(std::uint64_t{header.size()});
-  out.write_text(header);
-  return std::string(as_text(out.bytes())) + std::string(bytes, 'r');
-}
-
 TEST_CASE("safetensors survey: tensors of equal length are columns, each where its rows begin") {
-  const std::string file = file_of(
+  const std::string file = safetensors_file(
       R"({"__metadata__":{"format":"pt"},"a.w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},)"
       R"("b":{"dtype":"I64","shape":[3],"data_offsets":[24,48]}})",
       48);
@@ -55,18 +49,19 @@ TEST_CASE("safetensors survey: what contradicts itself is damaged, and says wher
   };
   for (const Row& row : kRows) {
     CAPTURE(row.header);
-    const Error error = refused_tensors(safetensors_format, file_of(row.header, row.bytes));
+    const Error error =
+        refused_tensors(safetensors_format, safetensors_file(row.header, row.bytes));
     CHECK(error.code() == Code::damaged);
     CHECK(error.message().find(row.words) != std::string::npos);
     CHECK(error.file().ends_with("/a.safetensors"));
   }
   std::string deep = R"({"__metadata__":)";
   deep.append(100'000, '{');
-  CHECK(refused_tensors(safetensors_format, file_of(deep, 0)).code() == Code::damaged);
+  CHECK(refused_tensors(safetensors_format, safetensors_file(deep, 0)).code() == Code::damaged);
 }
 
 TEST_CASE("safetensors survey: a header of 2^63 bytes takes no memory") {
-  std::string file = file_of("{}", 0);
+  std::string file = safetensors_file("{}", 0);
   file.replace(0, 8, std::string("\0\0\0\0\0\0\0\x80", 8));
   const Error error = refused_tensors(safetensors_format, file);
   CHECK(error.code() == Code::limit);
@@ -78,12 +73,13 @@ TEST_CASE("safetensors survey: dtypes of less than a byte are refused by name") 
     CAPTURE(dtype);
     const std::string header =
         fmt::format(R"({{"a":{{"dtype":"{}","shape":[0],"data_offsets":[0,0]}}}})", dtype);
-    const Error error = refused_tensors(safetensors_format, file_of(header, 0));
+    const Error error = refused_tensors(safetensors_format, safetensors_file(header, 0));
     CHECK(error.code() == Code::unsupported);
     CHECK(error.message().starts_with("tensor 'a' is of dtype"));
   }
   const Error scalar = refused_tensors(
-      safetensors_format, file_of(R"({"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}})", 1));
+      safetensors_format,
+      safetensors_file(R"({"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}})", 1));
   CHECK(scalar.message().find("has no axes") != std::string::npos);
 }
 
