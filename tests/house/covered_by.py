@@ -67,6 +67,8 @@ COVERED_BY = {
     "pixels/picture_gif": ("tests/interop/test_image_pixels.py", "test_full_size_is_what_pillow_decodes"),
     "pixels/picture_pnm": ("tests/interop/test_image_pixels.py", "test_full_size_is_what_pillow_decodes"),
     "pixels/picture_tiff": ("tests/interop/test_image_pixels.py", "test_full_size_is_what_pillow_decodes"),
+    "image/heif_probe": ("tests/unit/image/test_heif.cpp", "heif: told by the brand"),
+    "pixels/picture_heif": ("tests/interop/test_heif_pictures.py", "test_encoded_they_are_the_pictures_that_pillow_sees"),
     "pixels/picture_webp": ("tests/interop/test_image_pixels.py", "test_full_size_is_what_pillow_decodes"),
     "pixels/picture": ("tests/unit/pixels/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),
     "pixels/picture_png": ("tests/unit/pixels/test_image_work.cpp", "image work: a JPEG stays a JPEG, a PNG a PNG, of the planned size"),

@@ -169,7 +169,7 @@ class TarStreamSource final : public Source {
  public:
   TarStreamSource(const StreamPath& path, OpenedStream stream, const FolderRequest& request)
       : request_(request),
-        sought_(request.files.suffixes),
+        sought_(request.files.suffixes, request.files.takes_decodable),
         members_(std::move(stream.bytes), path.folder),
         root_(path.folder.empty() ? members_.name() : join_path(members_.name(), path.folder)),
         classes_(request, root_),

@@ -49,6 +49,17 @@ struct ImageRoom {
   }
 };
 
+// Of a file that no work is done on: photos of telephones are often HEIC whatever their suffix is.
+ImageInfo probe_kept(Bytes bytes, std::string_view name) {
+  ImageInfo image = probe_image(bytes, name);
+  const bool is_rarely_read = image.type == ImageType::heic || image.type == ImageType::avif;
+  if (is_rarely_read && image.fault.empty())
+    image.fault = {ImageFaultCode::unsupported,
+                   fmt::format("is {}, which loaders do not decode: --encode jpeg or png takes it",
+                               name_of(image.type))};
+  return image;
+}
+
 // The images of a list as one; `files`: what they were read from, or nothing.
 void probe_list(const Value& list, const std::vector<PendingFile>& files, std::uint64_t limit,
                 EncodedSample& into) {
@@ -121,7 +132,8 @@ void probe_images(const Sample& sample, const SourceInfo& source,
   if (is_list(value)) return probe_list(value, files, limit, into);
   const auto* image = std::get_if<Bytes>(&value);
   if (image == nullptr) return;
-  into.image = probe_image(*image, sample.key);
+  const bool is_kept_file = !source.transform && !files.empty();
+  into.image = is_kept_file ? probe_kept(*image, sample.key) : probe_image(*image, sample.key);
   into.fault = into.image->fault;
 }
 

@@ -132,6 +132,12 @@ void refuse_idle(const ImageRequest& request, const std::string& field, const Im
 
 bool ImageRequest::is_empty() const { return first_option().empty(); }
 
+bool ImageRequest::writes_other_types() const {
+  return std::ranges::any_of(encode, [](const auto& entry) {
+    return (entry.first.empty() || entry.first == "image") && entry.second != EncodeAs::keep;
+  });
+}
+
 std::string_view ImageRequest::first_option() const {
   return !resize.empty()         ? "--resize"
          : !crop.empty()         ? "--crop"

@@ -41,6 +41,8 @@ struct ImageRequest {
   bool alpha_over_white = false;
 
   [[nodiscard]] bool is_empty() const;
+  /// True if images of any type are written as JPEG, PNG or raw pixels.
+  [[nodiscard]] bool writes_other_types() const;
   /// The option that asks for it, for messages: "--resize".
   [[nodiscard]] std::string_view first_option() const;
   /// The fields that are named, sorted, each once.

@@ -65,6 +65,8 @@ struct ListingRequest {
 struct FileRequest {
   HiddenPolicy hidden = HiddenPolicy::unset;
   std::string suffixes = {};        ///< of the files that are samples: "mp4,wav"; empty: images
+  bool takes_decodable = false;     ///< images of all types that are decoded, not only those that
+                                    ///< readers take: they are to be written as another type
   bool allow_empty = false;         ///< classes without images, and no images at all, are fine
   bool refuses_incomplete = false;  ///< a file without row, and a row without file, in the file of
                                     ///< labels are errors; else the one is a sample that lacks

@@ -41,7 +41,7 @@ class FolderList final : public InputList {
   explicit FolderList(const FolderRequest& request)
       : request_(request),
         tree_(request.tree ? request.tree : open_folder_tree(request.root)),
-        sought_(request.files.suffixes),
+        sought_(request.files.suffixes, request.files.takes_decodable),
         files_(std::in_place, request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
     info_.suffixes = sought_.text();
@@ -49,6 +49,8 @@ class FolderList final : public InputList {
     if (!open_stored_listing()) walk();
     list_ignored(
         [this](std::string_view, std::string_view reason) { add_untaken(info_.left_out, reason); });
+    if (std::string note = note_on_untaken(info_.left_out); !note.empty() && sought_.are_images())
+      info_.notes.push_back(std::move(note));
     make_schema();
   }
 

@@ -124,7 +124,7 @@ class FileList final : public InputList {
       : path_(std::move(path)),
         request_(request),
         name_(request.root),
-        sought_(request.files.suffixes),
+        sought_(request.files.suffixes, request.files.takes_decodable),
         lines_(std::in_place, request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, request.memory_bytes / 8) {
     info_.manifest.kind = kFileList;

@@ -57,7 +57,8 @@ bool stands_in(std::span<const std::string_view> names, std::string_view folder)
 
 }  // namespace
 
-SoughtFiles::SoughtFiles(std::string_view suffixes) {
+SoughtFiles::SoughtFiles(std::string_view suffixes, bool takes_decodable)
+    : takes_decodable_(takes_decodable) {
   for (std::string_view left = suffixes; !suffixes.empty();) {
     const std::size_t comma = left.find(',');
     suffixes_.push_back(suffix_of(left.substr(0, comma), suffixes));
@@ -69,7 +70,7 @@ SoughtFiles::SoughtFiles(std::string_view suffixes) {
 }
 
 bool SoughtFiles::takes(std::string_view name) const {
-  if (are_images()) return has_image_suffix(name);
+  if (are_images()) return takes_decodable_ ? has_decodable_suffix(name) : has_image_suffix(name);
   return std::ranges::any_of(suffixes_, [&](const std::string& suffix) {
     return name.size() >= suffix.size() &&
            std::ranges::equal(name.substr(name.size() - suffix.size()), suffix, {}, lower);

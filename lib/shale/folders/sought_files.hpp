@@ -20,9 +20,10 @@ class SoughtFiles {
   /// Images, as torchvision takes them.
   SoughtFiles() = default;
   /// `suffixes`: "mp4,wav", with or without dots, in any case and order; empty: images.
+  /// `takes_decodable`: of images, those of has_decodable_suffix().
   /// Errors: Code::usage for an empty suffix, or one with other bytes than letters, digits and
   /// . _ - +
-  explicit SoughtFiles(std::string_view suffixes);
+  explicit SoughtFiles(std::string_view suffixes, bool takes_decodable = false);
 
   [[nodiscard]] bool are_images() const { return suffixes_.empty(); }
   [[nodiscard]] bool takes(std::string_view name) const;
@@ -52,6 +53,7 @@ class SoughtFiles {
 
  private:
   std::vector<std::string> suffixes_;  // with the dot
+  bool takes_decodable_ = false;
 };
 
 /// What --ext says, as SoughtFiles::text(). Errors: Code::usage, also for an empty string.

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "shale/base/error.hpp"
+#include "shale/image/heif.hpp"
 #include "shale/io/input_file.hpp"
 
 namespace shale {
@@ -91,6 +96,20 @@ std::string reason_of_partner(std::string_view suffix) {
 
 std::string reason_of_loose(std::string_view name) { return reason_with(kLoose, name); }
 std::string reason_of_special(std::string_view name) { return reason_with(kSpecial, name); }
+
+std::string note_on_untaken(const LeftOutList& left_out) {
+  std::vector<std::string> types;
+  for (const LeftOut& one : left_out.entries) {
+    const bool is_decodable = one.name == "gif" || one.name == "heic" || one.name == "avif";
+    if (one.kind == kUntaken.kind && is_decodable) types.push_back(one.name);
+  }
+  if (types.empty()) return {};
+  std::ranges::sort(types);
+  const bool lacks_library = types != std::vector<std::string>{"gif"} && !has_libheif();
+  return fmt::format("{} pictures are left out; {}--encode jpeg or png takes them",
+                     fmt::join(types, " and "),
+                     lacks_library ? "with libheif installed (libheif1), " : "");
+}
 
 void add_untaken(LeftOutList& left_out, std::string_view reason) {
   for (const Missing& one : {kUntaken, kPartner, kLoose, kSpecial}) {

@@ -31,6 +31,8 @@ struct HeaderFacts {
 [[nodiscard]] HeaderFacts read_pnm_header(Bytes bytes);
 [[nodiscard]] HeaderFacts read_tiff_header(Bytes bytes);
 [[nodiscard]] HeaderFacts read_webp_header(Bytes bytes);
+/// Of HEIC and AVIF.
+[[nodiscard]] HeaderFacts read_heif_header(Bytes bytes);
 
 // What two readers share, for those who decode the pixels or drop metadata.
 

@@ -8,7 +8,7 @@
 namespace shale {
 
 /// An image file's type, by its content. `unknown`: none of these.
-enum class ImageType { unknown, jpeg, png, gif, bmp, pnm, tiff, webp };
+enum class ImageType { unknown, jpeg, png, gif, bmp, pnm, tiff, webp, heic, avif };
 [[nodiscard]] std::string_view name_of(ImageType type);
 
 /// Why a file cannot be a whole image. The names are the reasons in skipped.csv: they are fixed.

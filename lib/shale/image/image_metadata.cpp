@@ -3,6 +3,7 @@
 //    PNG   eXIf; iCCP: name, 00, 00, zlib stream
 //    WebP  "EXIF", "ICCP"
 //    TIFF  orientation in tag 274, profile in tag 34675
+//    HEIC, AVIF  by libheif, which turns the pixels itself
 //  EXIF is a TIFF without pixels: tag 274 of its first directory is the orientation, 1 (upright)
 //  to 8. Source: CIPA DC-008 4.6.5.1 and 4.7.2, ICC.1 annex B.4, PNG third edition 11.3.2.3 and
 //  11.3.4.5, RFC 9649.
@@ -17,6 +18,7 @@
 #include "shale/base/inflate.hpp"
 #include "shale/image/header_facts.hpp"
 #include "shale/image/header_view.hpp"
+#include "shale/image/heif.hpp"
 #include "shale/image/jpeg_segments.hpp"
 #include "shale/image/tiff_directory.hpp"
 
@@ -119,6 +121,13 @@ ImageMetadata of_webp(Bytes image) {
   return found;
 }
 
+ImageMetadata of_heif(Bytes bytes) {
+  const HeifImage image(bytes);
+  ImageMetadata found{.exif = image.exif(kMostBytes), .icc = image.icc(kMostBytes)};
+  reset_orientation(found.exif);
+  return found;
+}
+
 // A profile has a type that TiffDirectory does not read as numbers ("undefined"): it stays behind.
 ImageMetadata of_tiff(Bytes image) {
   const std::uint64_t orientation = TiffDirectory(image).number(kOrientationTag, 1);
@@ -145,6 +154,7 @@ ImageMetadata read_metadata(Bytes image, ImageType type) {
   if (type == ImageType::png) found = of_png(image);
   if (type == ImageType::webp) found = of_webp(image);
   if (type == ImageType::tiff) found = of_tiff(image);
+  if (type == ImageType::heic || type == ImageType::avif) found = of_heif(image);
   // What is not EXIF would be carried to files of another type, whose readers trust it.
   const std::string_view exif = as_text(found.exif);
   if (!exif.starts_with("II*\0"sv) && !exif.starts_with("MM\0*"sv)) found.exif.clear();

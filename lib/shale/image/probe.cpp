@@ -7,12 +7,15 @@
 
 #include "shale/image/header_facts.hpp"
 #include "shale/image/header_view.hpp"
+#include "shale/image/heif.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::string_view kFolderSuffixes[] = {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".ppm",
                                                 ".bmp", ".pgm",  ".tif", ".tiff", ".webp"};
+// Of pictures that few readers decode, or of which they take the first alone.
+constexpr std::string_view kFurtherSuffixes[] = {".gif", ".heic", ".heif", ".hif", ".avif"};
 
 // As str.lower().endswith(): a file called just ".jpg" has the suffix, too.
 bool ends_with(std::string_view name, std::string_view lower_suffix) {
@@ -46,6 +49,23 @@ bool begins_gif(const HeaderView& view) {
   return view.holds(0, "GIF87a") || view.holds(0, "GIF89a");
 }
 
+// One of the brands that "ftyp" lists.
+bool has_brand(const HeaderView& view, std::initializer_list<std::string_view> brands) {
+  if (!view.holds(4, "ftyp")) return false;
+  constexpr std::uint64_t kMostBytes = 256;
+  const std::uint64_t box = HeaderView(view.run(0, 4), std::endian::big).u32(0);
+  const std::uint64_t end = std::min({box, kMostBytes, view.size()});
+  for (std::uint64_t at = 8; at + 4 <= end; at += at == 8 ? 8 : 4) {
+    if (std::ranges::any_of(brands, [&](std::string_view one) { return view.holds(at, one); }))
+      return true;
+  }
+  return false;
+}
+bool begins_avif(const HeaderView& view) { return has_brand(view, {"avif", "avis"}); }
+bool begins_heic(const HeaderView& view) {
+  return has_brand(view, {"heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1"});
+}
+
 // A type of images: its name, the suffixes of its files, how they begin, and what reads them.
 struct Kind {
   ImageType type;
@@ -73,6 +93,8 @@ constexpr Kind kKinds[] = {
      read_webp_header},
     {ImageType::tiff, "tiff", {".tif", ".tiff"}, begins_tiff, read_tiff_header},
     {ImageType::bmp, "bmp", {".bmp", ".dib"}, begins_bmp, read_bmp_header},
+    {ImageType::avif, "avif", {".avif"}, begins_avif, read_heif_header},
+    {ImageType::heic, "heic", {".heic", ".heif", ".hif"}, begins_heic, read_heif_header},
     {ImageType::pnm, "pnm", {".ppm", ".pgm", ".pbm", ".pnm"}, begins_pnm, read_pnm_header},
 };
 
@@ -124,6 +146,13 @@ std::string_view name_of(ImageFaultCode code) {
 bool has_image_suffix(std::string_view name) {
   return std::any_of(std::begin(kFolderSuffixes), std::end(kFolderSuffixes),
                      [&](std::string_view suffix) { return ends_with(name, suffix); });
+}
+
+bool has_decodable_suffix(std::string_view name) {
+  return has_image_suffix(name) ||
+         std::ranges::any_of(kFurtherSuffixes, [&](std::string_view suffix) {
+           return ends_with(name, suffix) && (suffix == ".gif" || has_libheif());
+         });
 }
 
 bool suffix_fits(std::string_view name, ImageType type) {

@@ -14,6 +14,10 @@ namespace shale {
 /// Source: torchvision/datasets/folder.py, IMG_EXTENSIONS.
 [[nodiscard]] bool has_image_suffix(std::string_view name);
 
+/// True for these, and for pictures of other types that are decoded but rarely read as they are:
+/// .gif, and with libheif .heic .heif .hif .avif (any case).
+[[nodiscard]] bool has_decodable_suffix(std::string_view name);
+
 /// True if a file called `name` may hold `type` (a ".jpg" or ".jpeg" a JPEG, a ".ppm" or ".pgm" a
 /// PNM ..., any case). A suffix that names no image type (or none at all) claims nothing and fits
 /// every type.

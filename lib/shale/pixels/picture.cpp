@@ -156,6 +156,9 @@ DecodedPicture decode_picture(Bytes bytes, const ImageInfo& info, bool exact,
       return decode_webp(bytes, info);
     case ImageType::tiff:
       return decode_tiff(bytes, info, exact, limit_bytes);
+    case ImageType::heic:
+    case ImageType::avif:
+      return decode_heif(bytes, info);
     case ImageType::unknown:
       break;
   }
@@ -172,6 +175,9 @@ std::uint64_t picture_bytes(const ImageInfo& info) {
       return codec + pixels * 9 + (std::uint64_t{1} << 20);
     case ImageType::tiff:  // the raster of four bytes, a strip or tile of all pixels
       return codec + pixels * 4 * std::max<std::uint64_t>(info.bits / 8, 1) * 2;
+    case ImageType::heic:
+    case ImageType::avif:  // the pixels, as libheif has them too, its planes, and tiles of them
+      return codec + pixels * sample * 16 + (std::uint64_t{8} << 20);
     default:
       break;
   }

@@ -80,6 +80,8 @@ struct DecodedPicture {
 [[nodiscard]] DecodedPicture decode_bmp(Bytes bytes, const ImageInfo& info);
 [[nodiscard]] DecodedPicture decode_pnm(Bytes bytes, const ImageInfo& info);
 [[nodiscard]] DecodedPicture decode_webp(Bytes bytes, const ImageInfo& info);
+/// HEIC and AVIF, by libheif.
+[[nodiscard]] DecodedPicture decode_heif(Bytes bytes, const ImageInfo& info);
 [[nodiscard]] DecodedPicture decode_tiff(Bytes bytes, const ImageInfo& info, bool exact,
                                          std::uint64_t limit_bytes);
 /// A JPEG as gray or RGB at full size: for masks.

@@ -79,10 +79,12 @@ bool wants_rows(const OrderRequest& order) {
 
 FolderRequest folder_request(const SoughtInput& input) {
   const InputRequest& request = input.request;
+  FileRequest files = request.files;
+  files.takes_decodable = request.images.writes_other_types() && !files.groups_frames;
   return {.root = request.inputs.front(),
           .labels = request.labels,
           .classes = request.classes,
-          .files = request.files,
+          .files = std::move(files),
           .needs_labels = request.fields.takes(kLabelField),
           .scratch_folder = input.scratch_folder,
           .memory_bytes = list_memory(request.memory_bytes),

@@ -77,6 +77,7 @@ InputRequest recorded_input(const Manifest& manifest, const std::string& dataset
       option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
   input.files.suffixes = option_of(manifest, kSuffixesOption);
   input.files.groups_frames = manifest.source.kind == kVideoFrames;
+  input.files.takes_decodable = input.images.writes_other_types() && !input.files.groups_frames;
   input.files.pairs.suffixes = option_of(manifest, kPairsOption);
   input.files.pairs.folders = option_of(manifest, kFoldersOption);
   input.files.pairs.takes_metadata = !option_of(manifest, kMetadataOption).empty();

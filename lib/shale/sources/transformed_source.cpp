@@ -52,7 +52,7 @@ class TransformedSource final : public SourceOver {
 };
 
 // Of its largest sample, so that it depends on nothing but the input; of the others it is then
-// checked as they come. The directory of a TIFF is anywhere in it.
+// checked as they come. The directory of a TIFF is anywhere in it, and libheif takes whole files.
 ImageInfo image_in_largest(const SourceInfo& info, std::size_t field) {
   constexpr std::uint64_t kHeadBytes = 4096;
   if (!info.largest) return {};
@@ -67,7 +67,9 @@ ImageInfo image_in_largest(const SourceInfo& info, std::size_t field) {
     return probe_image(head, "");
   };
   ImageInfo image = probed(kHeadBytes);
-  return image.type == ImageType::tiff ? probed(file->bytes) : image;
+  const bool is_anywhere = image.type == ImageType::tiff || image.type == ImageType::heic ||
+                           image.type == ImageType::avif;
+  return is_anywhere ? probed(file->bytes) : image;
 }
 
 std::vector<std::size_t> deep_fields(const SourceInfo& info, const ImageRequest& request) {

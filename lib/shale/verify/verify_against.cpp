@@ -335,16 +335,19 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, Ve
         .hint(is_of_frames ? "pass the folder of the videos with --against"
                            : "write path<TAB>label in every line");
   }
-  std::unique_ptr<Source> source =
-      open_list(request.stdin_copy->path(),
-                {.root = "stdin",
-                 .files = {.suffixes = suffixes_of(manifest), .allow_empty = true},
-                 .may_mix_labels = !manifest.classes.empty(),
-                 .needs_labels = needs_labels(manifest),
-                 .scratch_folder = temporary_folder(),
-                 .memory_bytes = request.memory_bytes / 4,
-                 .all_memory_bytes = request.memory_bytes,
-                 .stop_if_asked = [&] { log.events().stop_if_asked(); }});
+  std::unique_ptr<Source> source = open_list(
+      request.stdin_copy->path(),
+      {.root = "stdin",
+       .files = {.suffixes = suffixes_of(manifest),
+                 .takes_decodable =
+                     recorded_input(manifest, request.dataset, true).files.takes_decodable,
+                 .allow_empty = true},
+       .may_mix_labels = !manifest.classes.empty(),
+       .needs_labels = needs_labels(manifest),
+       .scratch_folder = temporary_folder(),
+       .memory_bytes = request.memory_bytes / 4,
+       .all_memory_bytes = request.memory_bytes,
+       .stop_if_asked = [&] { log.events().stop_if_asked(); }});
   source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), "stdin");
   const bool has_labels = label_of(source->info().schema, source->info().fields).has_value();
   if (!has_labels && label_of(manifest)) log.note("labels were not compared: the list has none");
