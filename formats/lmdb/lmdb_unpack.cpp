@@ -302,27 +302,48 @@ ValuePacking packing_of_values(const InputFile& file, std::string_view database)
 std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request) {
   const ValuePacking packing = packing_of_values(request.file, request.parsing.database);
   if (packing.contents == ValuePacking::Contents::other) return std::nullopt;
+  const auto stays_whole = [&](std::string_view reason) {
+    std::string note = fmt::format("the values are {}, but are taken whole{}{}",
+                                   packing.what_values_are(), reason.empty() ? "" : "; ", reason);
+    return UnpackReport{.stays_whole = true, .notes = {std::move(note)}};
+  };
   bool has_lists = false;
   try {
     ValueUnpacking unpacking(request, packing);
     if (!unpacking.run()) return std::nullopt;
     has_lists = unpacking.has_lists();
-    if (std::optional<Survey> made = unpacking.survey())
+    if (std::optional<Survey> own = unpacking.survey())
       return UnpackReport{.is_own = true,
-                          .notes = std::move(made->notes),
-                          .left_out = std::move(made->left_out),
-                          .schema = std::move(made->schema)};
+                          .notes = std::move(own->notes),
+                          .left_out = std::move(own->left_out),
+                          .schema = std::move(own->schema)};
+    Parsing parsing = has_lists ? Parsing() : request.parsing;
+    parsing.database.clear();
+    const InputFile made(request.into.link());
+    Survey found = survey_lmdb_file(made, parsing, request.progress);
+    if (found.layout.dialect == Dialect::plain) {
+      if (!packing.is_any()) return std::nullopt;
+      const bool are_pickles = packing.contents == ValuePacking::Contents::pickles;
+      parsing.dialect = are_pickles ? Dialect::pickle : Dialect::msgpack;
+      (void)survey_lmdb_file(made, parsing, request.progress);  // throws the reason
+      return stays_whole("");
+    }
+    return UnpackReport{.is_own = has_lists,
+                        .notes = std::move(found.notes),
+                        .left_out = std::move(found.left_out)};
   } catch (const Error& error) {
     // Of values that are not all alike nothing is known: they are as they are.
     const bool is_wanted = request.parsing.dialect && packing.is_any();
     if (is_wanted || error.code() != Code::unsupported) throw;
-    return std::nullopt;
+    if (!packing.is_any()) return std::nullopt;
+    constexpr std::string_view kOfMaps = "msgpack: ";  // which the user has not seen
+    std::string_view fact = error.message();
+    if (fact.starts_with(kOfMaps)) fact.remove_prefix(kOfMaps.size());
+    return stays_whole(error.sample()
+                           ? fmt::format("sample '{}': {}{}", printable(error.sample()->key),
+                                         fact.starts_with("is ") ? "the value " : "", fact)
+                           : std::string(fact));
   }
-  Parsing parsing = has_lists ? Parsing() : request.parsing;
-  parsing.database.clear();
-  const Survey found = survey_lmdb_file(InputFile(request.into.link()), parsing, request.progress);
-  if (found.layout.dialect == Dialect::plain) return std::nullopt;
-  return UnpackReport{.is_own = has_lists, .notes = found.notes, .left_out = found.left_out};
 }
 
 }  // namespace shale

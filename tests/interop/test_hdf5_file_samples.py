@@ -1,7 +1,8 @@
-"""HDF5 files that are one sample or one episode each: recordings of ALOHA, volumes of fastMRI."""
+"""HDF5 files that are one sample or one episode each: recordings of ALOHA, volumes of fastMRI; what groups that are samples may have besides."""
 
 import h5py
 import numpy as np
+import pytest
 import shale
 from conftest import run_shale
 
@@ -66,3 +67,18 @@ def test_a_file_per_sample(tmp_path):
     run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
     refused = run_shale("info", tmp_path / "in", code=1).stderr
     assert b"make one sample of each file with --parse samples" in refused
+
+
+@pytest.mark.parametrize("stored", [{}, {"compression": "gzip"}], ids=["in place", "unpacked"])
+def test_a_named_type_among_groups_is_named_and_all_attributes_are_fields(stored, tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number in range(9):
+            group = file.create_group(f"s{number}")
+            group.create_dataset("x", data=np.arange(number + 1), **stored)
+            for k in range(70):
+                group.attrs[f"w{k:02}"] = number + k
+        file["s9"] = np.dtype("f4")
+    done = run_shale("convert", tmp_path / "a.h5", tmp_path / "out", "--to", "record", "--parse", "samples", code=4)
+    assert b"left out: named type 's9' (not_a_dataset)" in done.stdout
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert len(dataset) == 9 and dataset[4]["w69"] == 73 and dataset[4]["x"].tolist() == [0, 1, 2, 3, 4]

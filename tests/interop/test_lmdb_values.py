@@ -143,8 +143,41 @@ def test_json_lists_and_integers_beyond_64_bits(tmp_path):
     run_shale("convert", tmp_path / "a.lmdb", tmp_path / "a", "--to", "record")
     assert [sample["values"].tolist() for sample in samples_in(tmp_path / "a")] == [[number] * number for number in range(12)]
     write_lmdb(tmp_path / "b.lmdb", {b"%d" % number: json.dumps({"id": 10**19 * number + 1, "x": 10**19}).encode() for number in range(3)})
-    run_shale("convert", tmp_path / "b.lmdb", tmp_path / "b", "--to", "record", code=4)
-    assert [sample["x"] for sample in samples_in(tmp_path / "b")] == [str(10**19)] * 3
+    run_shale("convert", tmp_path / "b.lmdb", tmp_path / "b", "--to", "record")
+    assert [(sample["id"], sample["x"]) for sample in samples_in(tmp_path / "b")] == [
+        (str(10**19 * number + 1), str(10**19)) for number in range(3)
+    ]
+
+
+def test_no_digit_of_an_integer_in_json_is_lost(tmp_path):
+    rows = [
+        {"x": 2**53 + 1, "list": [2**53 + 1, 1], "n": 2**53 + 1},
+        {"x": 0.5, "list": [0.5], "n": 1},
+        {"x": None, "list": [], "n": -(2**63)},
+    ]
+    write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: json.dumps(row).encode() for number, row in enumerate(rows)})
+    run_shale("convert", tmp_path / "a.lmdb", tmp_path / "out", "--to", "record")
+    samples = samples_in(tmp_path / "out")
+    assert [sample["x"] for sample in samples] == ["9007199254740993", "0.5", None]
+    assert [json.loads(sample["list"]) for sample in samples] == [row["list"] for row in rows]
+    assert [sample["n"] for sample in samples] == [row["n"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("rows", "fact"),
+    [
+        ([{"a": 1}, {"a": "x"}], "sample '1': field 'a' is text, but in the values before it integer"),
+        ([{"a": {"b": 1}, "a_b": 2}] * 2, "sample '0': field 'a_b' occurs twice"),
+        ([{"a": 1}, {"a": float("nan")}], "sample '1': the value is not JSON of at most 65536 values, 64 deep"),
+    ],
+)
+def test_a_note_says_why_values_that_are_json_stay_whole(rows, fact, tmp_path):
+    write_lmdb(tmp_path / "a.lmdb", {b"%d" % number: json.dumps(row).encode() for number, row in enumerate(rows)})
+    done = run_shale("convert", tmp_path / "a.lmdb", tmp_path / "out", "--to", "record")
+    assert f"note: the values are JSON, but are taken whole; {fact}\n" in done.stderr.decode()
+    assert b"makes fields of them" not in done.stderr
+    assert [json.loads(sample["value"]) for sample in samples_in(tmp_path / "out")][0] == rows[0]
+    assert b"besides" not in run_shale("verify", tmp_path / "out", "--against", tmp_path / "a.lmdb").stdout
 
 
 @pytest.mark.parametrize("bad", [b"{", b'{"a": NaN}', b"[" * 100 + b"]" * 100, b"7", b'{"b": [' + b"0," * 70_000 + b"0]}"])

@@ -14,7 +14,7 @@ from conftest import run_shale
 from lmdb_files import write_lmdb
 
 SIZES = [3, 1, 4, 2, 3, 5, 1, 2, 6, 3, 2, 4]
-FACT = "field '{}' is a list of numbers, of which 'shale convert' makes an array"
+FACT = "field '{}' is a list of numbers: 'shale convert' makes arrays of lists"
 
 
 def molecule(number):

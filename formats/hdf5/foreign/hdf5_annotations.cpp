@@ -22,15 +22,20 @@ namespace shale {
 namespace {
 
 constexpr int kMostEnumNames = 1 << 16;
-constexpr std::size_t kMostAttributes = 64, kMostSources = 4096;
+constexpr std::size_t kMostShownAttributes = 64, kMostSources = 4096;
 constexpr std::size_t kMostPathBytes = 4096;
 // What of an attribute is shown.
 constexpr std::size_t kMostShownElements = 8, kMostShownBytes = 4096, kMostShownText = 80;
 
+struct AttributeNames {
+  std::vector<std::string> names = {};
+  std::size_t most;
+};
+
 herr_t keep_attribute(hid_t, const char* name, const H5A_info_t*, void* into) noexcept {
-  auto& names = *static_cast<std::vector<std::string>*>(into);
-  if (!is_hdf5_bookkeeping(name)) names.emplace_back(name);
-  return names.size() >= kMostAttributes ? 1 : 0;
+  auto& found = *static_cast<AttributeNames*>(into);
+  if (!is_hdf5_bookkeeping(name)) found.names.emplace_back(name);
+  return found.names.size() >= found.most ? 1 : 0;
 }
 
 std::string compound_name(hid_t type) {
@@ -218,20 +223,22 @@ std::vector<std::pair<std::int64_t, std::string>> hdf5_names_in_attribute(std::i
   return names;
 }
 
-std::vector<std::string> hdf5_attributes_of(std::int64_t object) {
-  std::vector<std::string> names;
-  // Where they cannot be listed there is nothing that a user would miss: the data are what counts.
-  (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_attribute, &names);
-  return names;
+std::vector<std::string> hdf5_attributes_of(std::int64_t object, std::size_t most) {
+  AttributeNames found{.most = most};
+  if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_attribute, &found) < 0)
+    throw hdf5_failure("the HDF5 library cannot read the attributes");
+  return std::move(found.names);
 }
 
-std::vector<NamedText> hdf5_attribute_texts_of(std::int64_t object) {
+std::vector<NamedText> hdf5_attribute_texts_of(std::int64_t object) try {
   std::vector<NamedText> attributes;
-  for (std::string& name : hdf5_attributes_of(object)) {
+  for (std::string& name : hdf5_attributes_of(object, kMostShownAttributes)) {
     std::string text = attribute_text(object, name);
     attributes.push_back({std::move(name), std::move(text)});
   }
   return attributes;
+} catch (const Error&) {
+  return {};  // they are shown beside the data, which are what counts
 }
 
 bool hdf5_lies_here(std::int64_t set) {

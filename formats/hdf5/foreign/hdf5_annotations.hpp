@@ -20,8 +20,9 @@ void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Datas
 [[nodiscard]] std::vector<std::pair<std::int64_t, std::string>> hdf5_names_of_numbers(
     std::int64_t type);
 
-/// The attributes of an object, the first 64, without those that libraries keep their books with.
-[[nodiscard]] std::vector<std::string> hdf5_attributes_of(std::int64_t object);
+/// The attributes of an object, the first `most`, without those that libraries keep their books
+/// with. Errors: hdf5_failure.
+[[nodiscard]] std::vector<std::string> hdf5_attributes_of(std::int64_t object, std::size_t most);
 
 /// The same attributes with what they are: numbers and strings, the first few of them, or the type
 /// and shape in words.

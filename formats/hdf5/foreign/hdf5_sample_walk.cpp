@@ -243,7 +243,10 @@ class SampleSender {
  private:
   void send_sample(const Hdf5Handle& object, const std::string& name) {
     const H5I_type_t type = H5Iget_type(object.id());
-    if (type != H5I_GROUP && type != H5I_DATASET) return;
+    if (type != H5I_GROUP && type != H5I_DATASET) {
+      send_text(SampleMessage::other, fmt::format("named type '{}'", printable(name)));
+      return;
+    }
     send_text(SampleMessage::sample, name);
     objects_ = 0;
     paths_.clear();
@@ -255,10 +258,7 @@ class SampleSender {
   void send_group(hid_t group, const std::string& prefix, int depth_left) {
     for (const std::string& name : names_below(group, kMostObjectsOfASample + 1)) {
       const std::string path = prefix + name;
-      if (++objects_ > kMostObjectsOfASample || path.size() > kMostBytesOfAPath) {
-        throw Error(Code::limit, "a sample of more than {} objects, or of paths of more than {}",
-                    kMostObjectsOfASample, format_size(kMostBytesOfAPath));
-      }
+      count_object(path);
       if (!is_hdf5_hard_link(group, name)) {
         send_text(SampleMessage::other, fmt::format("link '{}'", printable(path)));
         continue;
@@ -277,6 +277,12 @@ class SampleSender {
     }
   }
 
+  void count_object(std::string_view path) {
+    if (++objects_ <= kMostObjectsOfASample && path.size() <= kMostBytesOfAPath) return;
+    throw Error(Code::limit, "a sample of more than {} objects, or of paths of more than {}",
+                kMostObjectsOfASample, format_size(kMostBytesOfAPath));
+  }
+
   void send_dataset(hid_t set, const std::string& path) {
     paths_.insert(path);
     if (walk_.wants && !walk_.wants(path)) return;
@@ -292,7 +298,8 @@ class SampleSender {
   }
 
   void send_attributes(hid_t group) {
-    for (const std::string& name : hdf5_attributes_of(group)) {
+    for (const std::string& name : hdf5_attributes_of(group, kMostObjectsOfASample + 1)) {
+      count_object(name);
       if (paths_.contains(name) || (walk_.wants && !walk_.wants(name))) continue;
       const Hdf5Handle attribute(H5Aopen(group, name.c_str(), H5P_DEFAULT), H5Aclose);
       const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose),

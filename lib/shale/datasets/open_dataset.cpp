@@ -47,7 +47,8 @@ struct UnpackedFile {
   std::shared_ptr<const NamelessFile> file;
   UnpackReport report;
 };
-std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const DatasetRequest& request,
+std::optional<UnpackedFile> unpack(OpenedDataset& dataset, const ForeignRequest& indexing,
+                                   const DatasetRequest& request,
                                    const std::vector<std::string>& fields, const Events& events) {
   const InputFile input(indexing.file);
   const Format& format = format_of_file(input);
@@ -69,7 +70,8 @@ std::optional<UnpackedFile> unpack(const ForeignRequest& indexing, const Dataset
                                                       .fields = fields,
                                                       .axes = request.axes,
                                                       .first_episode = request.first_episode});
-  if (!report) return std::nullopt;
+  if (report && report->stays_whole) dataset.notes = std::move(report->notes);
+  if (!report || report->stays_whole) return std::nullopt;
   unpacked.report = std::move(*report);
   return unpacked;
 }
@@ -125,7 +127,7 @@ void take_unpacked(OpenedDataset& dataset, UnpackedFile&& unpacked) {
 // False, and nothing done: that is of no help.
 bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
                     const std::vector<std::string>& fields, const Events& events) {
-  std::optional<UnpackedFile> unpacked = unpack(indexing, request, fields, events);
+  std::optional<UnpackedFile> unpacked = unpack(dataset, indexing, request, fields, events);
   if (!unpacked) return false;
   const std::string file = std::exchange(indexing.file, unpacked->file->link());
   // Whatever the file was; of a map of keys the values are others.
@@ -165,7 +167,7 @@ bool unpack_arrays(OpenedDataset& dataset, const DatasetRequest& request, Foreig
     if (is_without_array(one)) fields.push_back(field_name_of(one.name));
   }
   if (!stays || fields.empty() || request.with_checksums) return false;
-  std::optional<UnpackedFile> unpacked = unpack(indexing, request, fields, events);
+  std::optional<UnpackedFile> unpacked = unpack(dataset, indexing, request, fields, events);
   if (!unpacked) return false;
   indexing.file = unpacked->file->link();
   indexing.parsing = Dialect::plain;
@@ -210,7 +212,11 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
   if (!request.axes.empty()) return turn_file(dataset, request, indexing, events);
   try {
     make_index(dataset, indexing, events);
-    if (!gains_by_unpacking(dataset.manifest, request)) return;
+    if (!gains_by_unpacking(dataset.manifest, request)) {
+      // All that is asked for is there: values that are taken whole are not left out.
+      if (request.may_unpack) forget_undivided(dataset.manifest.left_out);
+      return;
+    }
     if (stands_alone && unpack_arrays(dataset, request, indexing, events)) return;
     if (!index_unpacked(dataset, request, indexing, {}, events))
       forget_undivided(dataset.manifest.left_out);

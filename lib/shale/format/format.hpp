@@ -155,7 +155,8 @@ struct Survey {
 
 /// What is left out of a file that is unpacked.
 struct UnpackReport {
-  bool is_own = false;  ///< what was written is as shale itself writes it (Format::recognize)
+  bool is_own = false;       ///< what was written is as shale itself writes it (Format::recognize)
+  bool stays_whole = false;  ///< the file is read as it is, for the reason in `notes`
   std::vector<std::string> notes;  ///< a sentence each
   LeftOutList left_out = {};
   std::vector<std::string> classes = {};  ///< names by label, if the file has them

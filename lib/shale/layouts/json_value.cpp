@@ -145,7 +145,16 @@ void JsonPacking::learn(const JsonValue& value, const std::string& name) {
     throw Error(Code::unsupported, "has more than {} names of numbers and lists", kMostFields);
   Facts& facts = facts_[name];
   if (value.type == Type::array) return learn_list(value, facts);
-  facts.has_reals = facts.has_reals || (!is_integer(value) && !is_large(value));
+  facts.learn_number(value);
+}
+
+void JsonPacking::Facts::learn_number(const JsonValue& number) {
+  constexpr std::int64_t kWidest = std::int64_t{1} << 53;  // float64 has all integers up to it
+  const bool is_beyond = is_large(number);
+  const std::int64_t integer = integer_of(number);
+  has_large = has_large || is_beyond;
+  has_wide = has_wide || integer > kWidest || integer < -kWidest;
+  has_reals = has_reals || (!is_beyond && !is_integer(number));
 }
 
 void JsonPacking::learn_list(const JsonValue& list, Facts& facts) const {
@@ -165,10 +174,7 @@ void JsonPacking::learn_list(const JsonValue& list, Facts& facts) const {
   facts.has_numbers = true;
   for (std::size_t i = 0; i < sides->size(); ++i)
     if ((*sides)[i] != facts.sides[i]) facts.sides[i] = 0;
-  for_each_number(list, [&](const JsonValue& number) {
-    facts.has_others = facts.has_others || is_large(number);
-    facts.has_reals = facts.has_reals || !is_integer(number);
-  });
+  for_each_number(list, [&](const JsonValue& number) { facts.learn_number(number); });
 }
 
 std::string JsonPacking::pack(std::string_view text) const {
@@ -202,7 +208,7 @@ void JsonPacking::pack(const JsonValue& value, const std::string& name, std::str
     case Type::boolean:
       return append_integer(integer_of(value), into);
     case Type::number:
-      if (is_large(value)) return append_text(value.text, into);
+      if (facts.loses_digits()) return append_text(value.text, into);
       if (facts.has_reals) return append_real(real_of(value), into);
       return append_integer(integer_of(value), into);
     case Type::string:
@@ -215,7 +221,8 @@ void JsonPacking::pack(const JsonValue& value, const std::string& name, std::str
 }
 
 void JsonPacking::pack_list(const JsonValue& list, const Facts& facts, std::string& into) const {
-  if (facts.has_others || (facts.has_texts && facts.has_numbers)) {
+  const bool is_array = !facts.has_others && !facts.loses_digits();
+  if (!is_array || (facts.has_texts && facts.has_numbers)) {
     std::string text;
     append_json(list, text);
     return append_text(text, into);

@@ -18,9 +18,10 @@ namespace shale::layouts {
 /// Learns from all values what their lists hold, then packs each of them: an object as a map, its
 /// objects as maps in it; a list of numbers, or of such lists of one length, as msgpack-numpy packs
 /// an array of int64, of float64 where a number in any of them is not an integer; a list of strings
-/// as one; any other list, and each list of a name whose lists differ in kind or rank, as JSON; an
-/// integer beyond int64 as a string. A value that is an array has one field, `values`. Names are as
-/// field_name_of has them.
+/// as one; any other list, and each list of a name whose lists differ in kind or rank, as JSON.
+/// Numbers of a name are strings, and its lists JSON, where one is beyond int64, or beyond 2^53 and
+/// another no integer: no digit is lost. A value that is an array has one field, `values`. Names
+/// are as field_name_of has them.
 class JsonPacking {
  public:
   /// Errors: Code::unsupported for what is not an object or array, is nested too deep (parse_json),
@@ -33,7 +34,10 @@ class JsonPacking {
   // Of all lists and numbers that have the same names in front of them.
   struct Facts {
     bool has_reals = false, has_numbers = false, has_texts = false, has_others = false;
-    std::vector<std::uint64_t> sides = {};  // of lists of numbers: 0 where they differ
+    bool has_wide = false, has_large = false;  // integers beyond 2^53, beyond int64
+    std::vector<std::uint64_t> sides = {};     // of lists of numbers: 0 where they differ
+    void learn_number(const JsonValue& number);
+    [[nodiscard]] bool loses_digits() const { return has_large || (has_wide && has_reals); }
   };
   void learn(const JsonValue& value, const std::string& name);
   void learn_list(const JsonValue& list, Facts& facts) const;

@@ -53,8 +53,10 @@ NumberList list_of_real(double number) {
 }
 
 std::string list_fault(std::string_view name) {
-  return fmt::format("field '{}' is a list of numbers, of which 'shale convert' makes an array",
-                     printable(name));
+  return fmt::format(
+      "field '{}' is a list of numbers: 'shale convert' makes arrays of lists whose "
+      "numbers have one type, and as many axes, in all values",
+      printable(name));
 }
 
 bool NumberStack::add(NumberList part) {

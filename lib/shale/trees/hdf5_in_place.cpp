@@ -66,9 +66,12 @@ class SamplesInPlace {
       return std::nullopt;
     }
     const Object object = objects_.object_at(link.header);
-    if (!object.is_group && !object.is_dataset) return std::nullopt;
-    Hdf5WalkedSample sample{.name = link.name, .values = {}};
     others_ = others;
+    if (!object.is_group && !object.is_dataset) {
+      other("named type", link.name);
+      return std::nullopt;
+    }
+    Hdf5WalkedSample sample{.name = link.name, .values = {}};
     if (object.is_dataset) {
       sample.values.push_back(value_of("", object.data));
       return sample;

@@ -442,7 +442,8 @@ TEST_CASE("lmdb survey: a file of nothing but what no kind can hold is refused b
       {"f", std::string("\xd4\x01\x02"),
        "msgpack: field 'f' is an extension, which no field can hold"},
       {"f", mp_array({mp_int(1)}),
-       "msgpack: field 'f' is a list of numbers, of which 'shale convert' makes an array"},
+       "msgpack: field 'f' is a list of numbers: 'shale convert' makes arrays of lists whose "
+       "numbers have one type, and as many axes, in all values"},
       {"f", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff",
        "msgpack: field 'f' is an integer above 2^63 - 1, which no field can hold"},
       {"f", mp_tensor("<u2", {2, 3}, "A"),
