@@ -69,6 +69,10 @@ constexpr Option kOptions[] = {
      "column of --labels that names the files; default: path, file_name or filename"},
     {"convert", "classes-from", "DATASET|FILE", "",
      "take the class table from another dataset, or from a file with one name per line"},
+    {"convert", "class-order", "natural|number", "",
+     "labels of classes: in the order of the numbers in their names, 2 before 10, or the number "
+     "that "
+     "each name is; default: bytewise, as torchvision sorts them"},
     {"convert", "select", "FILE", "",
      "take only the samples that FILE lists: a key or row number per line, an .npy file of rows, a "
      "list or duplicates.csv as shale writes them; - is stdin"},
@@ -77,6 +81,9 @@ constexpr Option kOptions[] = {
      "what the lines of --select and --exclude are: keys as 'shale ls' prints them, raw bytes, raw "
      "bytes that end in NUL, or row numbers"},
     {"convert", "classes", "A,B", "", "take only the samples of these classes; no label changes"},
+    {"convert", "limit", "N", "",
+     "take the first N samples, for a trial; with --shuffle N that are drawn by its seed"},
+    {"repair", "limit", "N", "", "the --limit that the dataset was converted with"},
     {"repair", "select", "FILE", "", "the --select that the dataset was converted with"},
     {"repair", "exclude", "FILE", "", "the --exclude that the dataset was converted with"},
     {"repair", "classes", "A,B", "", "the --classes that the dataset was converted with"},

@@ -146,6 +146,11 @@ SampleChoice choice_of(const CommandLine& line) {
                       .exclude_file = line.text_or_none("exclude"),
                       .keys = key_form_of(line.choice("keys")).value()};
   if (line.has("classes")) choice.classes = split_list(line.text("classes"), "--classes", "class");
+  if (line.has("limit")) {
+    choice.limit = parse_count(line.text("limit"), "--limit");
+    if (choice.limit == 0)
+      throw Error(Code::usage, "--limit 0 takes no sample").hint("pass 1 or more, or leave it out");
+  }
   return choice;
 }
 
@@ -161,6 +166,8 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   read_label_columns(line, request.labels.path, request.labels.label_column,
                      request.labels.key_column);
   request.classes.from = line.text_or_none("classes-from");
+  if (line.has("class-order"))
+    request.classes.order = class_order_named(line.choice("class-order"));
   request.container.index_folder = line.text_or_none("index-dir");
   request.container.parsing = parsing_option(line);
   request.join = join_option(line);

@@ -39,9 +39,11 @@ struct ConvertOptions {
   std::string labels = {};                         ///< the file with the labels of a flat folder
   std::string label_column = {}, key_column = {};  ///< of `labels`
   std::string classes_from = {};
+  std::string class_order = {};           ///< "natural" or "number"; empty: bytewise
   std::string select = {}, exclude = {};  ///< files that list samples
   std::string keys = {};  ///< of both, what their lines are: "escaped", "raw", "nul" or "rows"
   std::vector<std::string> classes = {};  ///< the samples of these alone; empty: all
+  std::uint64_t limit = 0;                ///< the first so many, with `shuffle` any; 0: all
   std::vector<std::string> split = {};    ///< "train=0.9,val=0.1": a dataset for each
   std::string split_by = {};              ///< "prefix", "suffix": of the names of arrays
   bool shuffle = false;

@@ -48,10 +48,12 @@ def convert(
     label_column: Optional[str] = None,
     key_column: Optional[str] = None,
     classes_from: Optional[Path] = None,
+    class_order: Optional[str] = None,
     select: Optional[Path] = None,
     exclude: Optional[Path] = None,
     keys: Optional[str] = None,
     classes: Union[None, str, List[str], Tuple[str, ...]] = None,
+    limit: Optional[int] = None,
     split: Split = None,
     split_by: Optional[str] = None,
     shuffle: bool = False,
@@ -119,12 +121,15 @@ def convert(
         pairs: ``"on"``: files with the same name as an image before the first dot (``1.txt`` beside ``1.jpg``) become fields of its sample;
             ``"bytes"``: the same, each as the bytes of its file; ``"off"``: they do not, and neither do the columns of ``metadata.csv`` and ``metadata.jsonl``. Default: where most images have them.
         classes_from: take the class table from another dataset, or from a file with one name per line.
+        class_order: ``"natural"``: labels in the order of the numbers in the names of classes, 2 before 10; ``"number"``: the number
+            that each name is. Default: bytewise, as torchvision sorts them.
         select: take only the samples that this file lists, in the order of the source: a key or row number per line, or
             an .npy file of rows, or a list that shale wrote (``duplicates.csv``). The manual page of ``shale convert`` tells how lines are read.
         exclude: leave out the samples that this file lists.
         keys: what the lines of both are: ``"escaped"`` keys, as ``shale ls`` prints them, ``"raw"`` ones, ``"nul"``: such that end in
             NUL, or ``"rows"``. Default: as the list itself tells.
         classes: take only the samples of these classes; no label changes.
+        limit: take the first so many samples, for a trial; with ``shuffle`` so many that are drawn by its seed.
         split: write a dataset for each name, ``output/train``, ``output/val``: ``{"train": 0.9, "val": 0.1}`` takes a share of each
             class, ``{"train": "train.txt", "val": "val.txt"}`` the samples that files list, as ``select`` does. A string is as on the
             command line. With ``layout="coclr"``: the lists that its readers want.
@@ -370,6 +375,7 @@ def repair(
     exclude: Optional[Path] = None,
     keys: Optional[str] = None,
     classes: Union[None, str, List[str], Tuple[str, ...]] = None,
+    limit: Optional[int] = None,
     split: Split = None,
     seed: Optional[int] = None,
     on: Optional[str] = None,
@@ -390,7 +396,7 @@ def repair(
         labels: of a source that is a flat folder: the file of its labels.
         label_column, key_column: as in :func:`convert`.
         select: of a dataset of chosen samples: the file that it was converted with.
-        exclude, keys, classes: the same.
+        exclude, keys, classes, limit: the same.
         split, seed: of a dataset that is a part of a split, or of the directory with all of its parts: as it was converted with.
         on, partners: how inputs with names were joined, as in :func:`convert`.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from shale import Dataset, convert, errors, verify
+from shale import Dataset, convert, errors, repair, verify
 
 ROWS = np.array([41, 3, 7, 0, 59, 20], "i8")
 
@@ -106,3 +106,66 @@ def test_lists_of_keys_and_classes(photos, tmp_path):
     assert [each["key"] for each in samples_of(tmp_path / "table")] == ["class-0/03.ppm", "class-1/25.ppm"]
     convert(photos, tmp_path / "classes", to="record", classes=["class-2", "class-1"], exclude=tmp_path / "table.csv", keys="auto")
     assert [each["label"] for each in samples_of(tmp_path / "classes")] == [1] * 19 + [2] * 20
+
+
+@pytest.mark.parametrize("name", ["folder", "record", "lmdb", "one file", "arrays", "archive", "fortran", "rows"])
+def test_a_limit_takes_the_first_samples_or_draws_some(inputs, tmp_path, name):
+    to = "hdf5" if name in ("arrays", "archive", "fortran", "rows") else "record"
+    convert(inputs[name], tmp_path / "all", to=to)
+    everything = content(samples_of(tmp_path / "all"))
+    convert(inputs[name], tmp_path / "first", to=to, limit=7)
+    assert content(samples_of(tmp_path / "first")) == everything[:7]
+    convert(inputs[name], tmp_path / "more", to=to, limit=1000)
+    assert content(samples_of(tmp_path / "more")) == everything
+    np.save(tmp_path / "rows.npy", ROWS)
+    convert(inputs[name], tmp_path / "chosen", to=to, limit=2, select=tmp_path / "rows.npy")
+    assert content(samples_of(tmp_path / "chosen")) == [everything[0], everything[3]]
+
+    drawn = [convert(inputs[name], tmp_path / f"drawn{seed}", to=to, limit=20, shuffle=True, seed=seed) for seed in (1, 2)]
+    found = [content(samples_of(tmp_path / f"drawn{seed}")) for seed in (1, 2)]
+    assert [len({repr(each) for each in one}) for one in found] == [20, 20]
+    assert all(each in everything for each in found[0]) and drawn[0].content_digest != drawn[1].content_digest
+    again = convert(inputs[name], tmp_path / "again", to=to, limit=20, shuffle=True, seed=1, memory="16MiB", jobs=1)
+    assert again.ordered_digest == drawn[0].ordered_digest
+
+
+def test_a_limited_dataset_is_verified_and_repaired(photos, tmp_path):
+    convert(photos, tmp_path / "some", to="record", limit=5, shuffle=True, seed=3)
+    assert verify(tmp_path / "some", against=photos).findings == 0
+    shard = next((tmp_path / "some").glob("*.tfrecord"))
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:-9] + bytes(9))
+    with pytest.raises(errors.Error, match="chosen samples"):
+        repair(tmp_path / "some", photos)
+    repair(tmp_path / "some", photos, limit=5)
+    assert shard.read_bytes() == whole
+
+
+@pytest.fixture
+def numbered(tmp_path):
+    root = tmp_path / "numbered"
+    for name in ("0", "1", "2", "010", "11", "100"):
+        (root / name).mkdir(parents=True)
+        (root / name / "a.ppm").write_bytes(b"P6 1 1 255\n" + bytes([int(name), 1, 2]))
+    return root
+
+
+def labels_of(path):
+    return {each["key"].split("/")[0]: int(each["label"]) for each in Dataset(path)}
+
+
+def test_classes_that_are_numbers(numbered, tmp_path):
+    plain = convert(numbered, tmp_path / "plain", to="record")
+    assert labels_of(tmp_path / "plain") == {"0": 0, "010": 1, "1": 2, "100": 3, "11": 4, "2": 5}
+    assert any("class '010' has label 1; class_order number takes" in note for note in plain.notes)
+    natural = convert(numbered, tmp_path / "natural", to="record", class_order="natural")
+    assert labels_of(tmp_path / "natural") == {"0": 0, "1": 1, "2": 2, "010": 3, "11": 4, "100": 5}
+    number = convert(numbered, tmp_path / "number", to="record", class_order="number")
+    assert labels_of(tmp_path / "number") == {name: int(name) for name in ("0", "1", "2", "010", "11", "100")}
+    assert (natural.classes, number.classes) == (6, 101) and not any("class_order" in note for note in number.notes)
+    for name in ("plain", "natural", "number"):
+        assert verify(tmp_path / name, against=numbered).findings == 0
+    (numbered / "10").mkdir()
+    (numbered / "10" / "b.ppm").write_bytes(b"P6 1 1 255\n\1\2\3")
+    with pytest.raises(errors.Error, match="two classes have the number 10"):
+        convert(numbered, tmp_path / "twice", to="record", class_order="number")

@@ -37,8 +37,10 @@ FileRequest files_of(const ConvertOptions& options, FileRequest files) {
 }
 
 SampleChoice choice_of(const ConvertOptions& options) {
-  SampleChoice choice{
-      .select_file = options.select, .exclude_file = options.exclude, .classes = options.classes};
+  SampleChoice choice{.select_file = options.select,
+                      .exclude_file = options.exclude,
+                      .classes = options.classes,
+                      .limit = options.limit};
   if (options.keys.empty()) return choice;
   choice.keys = *key_form_of(checked_word(
       options.keys, std::vector<std::string>{"auto", "escaped", "raw", "nul", "rows"}, "--keys"));
@@ -77,8 +79,13 @@ ConvertRequest request_of(const ConvertOptions& options) {
                     .label_column = options.label_column,
                     .key_column = options.key_column};
   refuse_idle_columns(request.labels);
-  request.classes = {.from = options.classes_from,
-                     .adds = is_word(options.new_classes, "append", "--new-classes", {"append"})};
+  const std::vector<std::string> orders = {"natural", "number"};
+  request.classes = {
+      .from = options.classes_from,
+      .order = class_order_named(options.class_order.empty()
+                                     ? ""
+                                     : checked_word(options.class_order, orders, "--class-order")),
+      .adds = is_word(options.new_classes, "append", "--new-classes", {"append"})};
   request.order = {
       .choice = choice_of(options), .is_shuffled = options.shuffle, .seed = options.seed};
   request.split = parse_split(options.split);

@@ -37,6 +37,14 @@ bool is_naturally_less(std::string_view a, std::string_view b) {
   return a < b;
 }
 
+std::optional<std::uint64_t> number_of_name(std::string_view name) {
+  if (name.empty() || name.size() > kMostDigits || !std::ranges::all_of(name, is_decimal))
+    return std::nullopt;
+  std::uint64_t number = 0;
+  std::from_chars(name.data(), name.data() + name.size(), number);
+  return number;
+}
+
 std::optional<std::uint64_t> number_in_name(std::string_view name) {
   name = name.substr(0, name.rfind('.'));
   const auto end = std::find_if(name.rbegin(), name.rend(), is_decimal).base();

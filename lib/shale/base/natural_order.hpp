@@ -14,4 +14,8 @@ namespace shale {
 /// Nullopt without digits, or with more than 18.
 [[nodiscard]] std::optional<std::uint64_t> number_in_name(std::string_view name);
 
+/// The number that a name is: 17 of "17" and "017". Nullopt for any other name, and for one of more
+/// than 18 digits.
+[[nodiscard]] std::optional<std::uint64_t> number_of_name(std::string_view name);
+
 }  // namespace shale

@@ -449,8 +449,9 @@ class FolderList final : public InputList {
     if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
       throw holds_splits(request_.root, classes, tree_->archive() != nullptr);
-    for (std::string& note : notes_on_classes(classes)) info_.notes.push_back(std::move(note));
     const ClassTable table = table_with(classes, request_.root);
+    for (std::string& note : notes_on_classes(classes, table))
+      info_.notes.push_back(std::move(note));
     info_.classes = table.names();
     tree_->expect_walks(classes, walk_options());
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
@@ -478,7 +479,7 @@ class FolderList final : public InputList {
                                       const std::string& where) const {
     const std::uint64_t memory_bytes = request_.all_memory_bytes;
     std::optional<ClassTable> given = given_table(request_.classes, memory_bytes);
-    if (!given) return {classes, where, memory_bytes};
+    if (!given) return table_in_order(classes, request_.classes.order, where, memory_bytes);
     return request_.classes.adds ? given->extended(classes, where, memory_bytes) : *given;
   }
 

@@ -83,6 +83,8 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   }
   if (const SoughtFiles sought(request.files.suffixes); !sought.are_images())
     facts.emplace_back("ext", sought.text());
+  if (request.classes.order != ClassOrder::bytewise)
+    facts.emplace_back("class order", std::to_string(static_cast<int>(request.classes.order)));
   if (request.files.takes_decodable) facts.emplace_back("decodable", "yes");
   if (!request.classes.names.empty())
     facts.emplace_back("class names", hash_of_classes(request.classes.names).hex());

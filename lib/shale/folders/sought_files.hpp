@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/labels/class_table.hpp"
 
 namespace shale {
 
@@ -60,8 +61,10 @@ class SoughtFiles {
 [[nodiscard]] std::string suffixes_option(std::string_view text);
 
 /// What to tell of class folders whose names say that they are none: splits, or images and their
-/// annotations. They are read as classes, as torchvision reads them.
-[[nodiscard]] std::vector<std::string> notes_on_classes(const std::vector<std::string>& classes);
+/// annotations. They are read as classes, as torchvision reads them. And of names that are numbers,
+/// where these are not their labels in `table`.
+[[nodiscard]] std::vector<std::string> notes_on_classes(const std::vector<std::string>& classes,
+                                                        const ClassTable& table);
 
 /// The errors of a folder of splits, and of one whose files lie in no folder. `partial`: what some
 /// of those files have partners of (FilePairs::partial).

@@ -7,6 +7,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/natural_order.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/base/trimmed.hpp"
@@ -99,6 +100,37 @@ ClassTable ClassTable::extended(const std::vector<std::string>& names, const std
     if (!label_of(name)) all.push_back(name);
   }
   return {std::move(all), where, memory_bytes};
+}
+
+ClassTable table_in_order(std::vector<std::string> names, ClassOrder order,
+                          const std::string& where, std::uint64_t memory_bytes) {
+  if (order == ClassOrder::natural) std::ranges::sort(names, is_naturally_less);
+  if (order != ClassOrder::number) return {std::move(names), where, memory_bytes};
+  ClassAllowance allowance(memory_bytes, where);
+  std::vector<std::string> by_number;
+  std::vector<bool> is_taken;
+  for (std::string& name : names) {
+    const std::optional<std::uint64_t> number = number_of_name(name);
+    if (!number) {
+      throw Error(Code::bad_content, "class '{}' is not a number", printable(name))
+          .at(where)
+          .hint("leave out --class-order, or pass --class-order natural");
+    }
+    while (by_number.size() <= *number) {
+      by_number.push_back(std::to_string(by_number.size()));
+      allowance.take(by_number.back());
+      is_taken.push_back(false);
+    }
+    if (is_taken[*number]) {
+      throw Error(Code::bad_content, "two classes have the number {}, one of them '{}'", *number,
+                  printable(name))
+          .at(where)
+          .hint("rename one of the two folders");
+    }
+    is_taken[*number] = true;
+    by_number[*number] = std::move(name);
+  }
+  return {std::move(by_number), where, memory_bytes};
 }
 
 ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes) {

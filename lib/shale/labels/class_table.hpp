@@ -25,6 +25,18 @@ class ClassAllowance {
   std::string where_;
 };
 
+/// What labels the classes of an input without a table get.
+enum class ClassOrder : std::uint8_t {
+  bytewise,  ///< their rank among the names, as torchvision sorts them: "0", "1", "10", "2"
+  natural,   ///< their rank as people count: "0", "1", "2", "10"
+  number,    ///< the number that the name is: 10 of "10" and "010"
+};
+/// What --class-order says; empty: bytewise.
+[[nodiscard]] inline ClassOrder class_order_named(std::string_view word) {
+  if (word.empty()) return ClassOrder::bytewise;
+  return word == "number" ? ClassOrder::number : ClassOrder::natural;
+}
+
 /// Which classes there are, if that does not follow from the input.
 struct ClassRequest {
   std::string from = {};  ///< a dataset or a text file; empty: the table is made of the input
@@ -32,7 +44,8 @@ struct ClassRequest {
   std::vector<std::string> names = {};
   std::string names_from = {};
   bool extends_set = false;  ///< `from` is the dataset that the samples come behind
-  bool adds = false;         ///< those that `from` lacks come behind it, by name
+  ClassOrder order = ClassOrder::bytewise;
+  bool adds = false;  ///< those that `from` lacks come behind it, by name
 
   [[nodiscard]] bool is_given() const { return !table_from().empty(); }
   [[nodiscard]] const std::string& table_from() const { return names.empty() ? from : names_from; }
@@ -57,6 +70,12 @@ class ClassTable {
   std::vector<std::string> names_;
   std::vector<std::uint32_t> by_name_;  // labels, sorted by name
 };
+
+/// The table of classes that an input has. Under ClassOrder::number every number up to the largest
+/// has a label, also where no class has it. Errors: same as of ClassTable; Code::bad_content for a
+/// name that is not a number, and for two of one number.
+[[nodiscard]] ClassTable table_in_order(std::vector<std::string> names, ClassOrder order,
+                                        const std::string& where, std::uint64_t memory_bytes);
 
 /// The table of a finished dataset, or of a text file with one class name per line (without the
 /// blanks around it).

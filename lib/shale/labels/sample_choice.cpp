@@ -11,6 +11,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/flow/permutation.hpp"
+#include "shale/flow/random_words.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/labels/label_reader.hpp"
 
@@ -358,6 +359,7 @@ ChosenRows::ChosenRows(const SampleChoice& choice, const SourceInfo& info, Sourc
   if (!choice.exclude_file.empty()) excluded = resolver.rows_of(choice.exclude_file);
   std::optional<ListedRows> in_classes = resolver.rows_in_classes();
 
+  const std::uint64_t most = choice.limit == 0 || choice.limit_seed ? samples : choice.limit;
   Hasher128 hasher;
   const auto has = [](std::optional<ListedRows>& rows, std::uint64_t row) {
     rows->pass_below(&ListedRow::row, row);
@@ -374,17 +376,19 @@ ChosenRows::ChosenRows(const SampleChoice& choice, const SourceInfo& info, Sourc
     ++count_;
   };
   if (selected) {
-    while (const std::optional<ListedRow> next = selected->next()) {
+    std::optional<ListedRow> next;
+    while (count_ < most && (next = selected->next())) {
       events.stop_if_asked();
       take(next->row);
     }
   } else {
-    for (std::uint64_t row = 0; row < samples; ++row) {
+    for (std::uint64_t row = 0; row < samples && count_ < most; ++row) {
       events.stop_if_asked();
       take(row);
     }
   }
   hash_ = hasher.digest();
+  if (choice.limit_seed && count_ > choice.limit) draw(choice.limit, *choice.limit_seed, events);
   if (count_ > 0) return;
   throw Error(Code::bad_content, "leaves none of the {} of the input",
               format_counted(samples, "sample", "samples"))
@@ -400,6 +404,28 @@ ChosenRows::ChosenRows(ScratchFile rows, const std::string& scratch_folder,
       memory_bytes_(memory_bytes),
       rows_(std::move(rows)),
       count_(rows_.size() / sizeof(std::uint64_t)) {}
+
+// Each of those that are left with the same chance, in their order (Knuth, algorithm 3.4.2 S).
+void ChosenRows::draw(std::uint64_t count, std::uint64_t seed, const Events& events) {
+  ScratchFile drawn(scratch_folder_);
+  Hasher128 hasher;
+  RandomWords words(seed);
+  std::uint64_t taken = 0;
+  for (std::uint64_t i = 0; taken < count; ++i) {
+    events.stop_if_asked();
+    using Wide = unsigned __int128;
+    const Wide place = Wide{words.next()} * (count_ - i) >> 64U;
+    if (place >= count - taken) continue;
+    const std::uint64_t row = at(i);
+    drawn.append(bytes_of(row));
+    hasher.update(bytes_of(row));
+    ++taken;
+  }
+  rows_ = std::move(drawn);
+  count_ = count;
+  cached_.clear();
+  hash_ = hasher.digest();
+}
 
 Hash128 ChosenRows::fingerprint_of(const Hash128& input) const {
   return xxh3_128(as_bytes(input.hex() + "\n" + hash_.hex()));

@@ -24,13 +24,17 @@ struct SampleChoice {
   std::string select_file = {}, exclude_file = {};  ///< empty: all, none; "-": stdin
   KeyForm keys = KeyForm::automatic;                ///< of both
   std::vector<std::string> classes = {};            ///< empty: all
+  /// Of those at most so many: the first, or with a seed any, by chance. 0: all.
+  std::uint64_t limit = 0;
+  std::optional<std::uint64_t> limit_seed = {};
   /// Instead of both: a file of shale's own with the rows, as SplitRows writes it.
   std::string rows_file = {};
   /// Of files that are pipes, for this request and all that are copied from it.
   std::shared_ptr<ListCopies> copies = std::make_shared<ListCopies>();
 
   [[nodiscard]] bool is_all() const {
-    return select_file.empty() && exclude_file.empty() && rows_file.empty() && classes.empty();
+    return select_file.empty() && exclude_file.empty() && rows_file.empty() && classes.empty() &&
+           limit == 0;
   }
 };
 
@@ -67,6 +71,8 @@ class ChosenRows {
   [[nodiscard]] Hash128 fingerprint_of(const Hash128& input) const;
 
  private:
+  void draw(std::uint64_t count, std::uint64_t seed, const Events& events);
+
   std::string scratch_folder_;
   std::uint64_t memory_bytes_;
   ScratchFile rows_;

@@ -90,7 +90,8 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
     throw Error(Code::usage, "holds chosen samples: which ones is not in its manifest")
         .at(request.dataset)
         .hint(
-            "pass the --split (with its --seed), --select, --exclude or --classes that it was "
+            "pass the --split (with its --seed), --select, --exclude, --classes or --limit "
+            "that it was "
             "converted with, or a copy of it");
   }
   ConvertRequest made;

@@ -60,7 +60,7 @@ constexpr PlainWords kPlainWords[] = {
     {"on_error", "its --on-error is {}, not {}", "its --on-error is {}, not {}", ""},
     {"ext", "", "", "it takes files with other suffixes (--ext)"},
     {kChosenSamples, "", "",
-     "it takes other samples of the input, by --select, --exclude, --classes or --split"},
+     "it takes other samples of the input, by --select, --exclude, --classes, --limit or --split"},
     {"input kind", "its input is of kind {}, not {}", "its input is of kind {}, not {}", ""},
     {"input samples", "its input has {} sample, not {}", "its input has {} samples, not {}", ""},
     {"input bytes", "its input has {} byte, not {}", "its input has {} bytes, not {}", ""},

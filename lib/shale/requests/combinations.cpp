@@ -24,6 +24,7 @@ bool has_verify(Request request) { return request.verify; }
 bool has_overwrite(Request request) { return request.overwrite; }
 bool has_part(Request request) { return request.order.part.has_value(); }
 bool has_choice(Request request) { return !request.order.choice.is_all(); }
+bool has_limit(Request request) { return request.order.choice.limit > 0; }
 bool has_lists(Request request) {
   const SampleChoice& choice = request.order.choice;
   return !choice.select_file.empty() || !choice.exclude_file.empty() || request.split.has_files();
@@ -41,6 +42,7 @@ bool reads_stdin(Request request) {
 }
 bool has_listing(Request request) { return !request.files.listing.shared.empty(); }
 bool has_classes(Request request) { return !request.classes.from.empty(); }
+bool has_class_order(Request request) { return request.classes.order != ClassOrder::bytewise; }
 bool has_new_classes(Request request) { return request.classes.adds; }
 bool has_drop(Request request) { return !request.fields.dropped.empty(); }
 bool is_lossy(Request request) { return request.fields.is_lossy; }
@@ -163,6 +165,7 @@ constexpr Exclusion kExclusions[] = {
     {"on-error keep", "--encode raw", keeps_bad, encodes_raw, "--{option} with --encode raw: an image that does not decode has no pixels to keep", "pass --on-error skip or fail", false},
     {"part", kListFiles, has_part, kToLists, "--{option} has no effect with --layout {layout}", kListsChoose},
     {"classes", kListFiles, has_class_names, kToLists, "--{option} has no effect with --layout {layout}", kListsChoose},
+    {"limit", kListFiles, has_limit, kToLists, "--{option} has no effect with --layout {layout}", kListsChoose},
     {"select or --exclude", kListFiles, has_choice, kToLists, "--{option} has no effect with --layout {layout}", kListsChoose},
     {"group frames", kClassFiles, has_groups, kToClasses, kByClassWants, kLeaveOut},
     {"ext", kClassFiles, has_suffixes, kToClasses, kByClassWants, kLeaveOut},
@@ -175,6 +178,9 @@ constexpr Exclusion kExclusions[] = {
     {"overwrite", "--append", has_overwrite, kToAppended, kNotByAppend, "leave out --overwrite: an append replaces nothing"},
     {"listing", "--append", has_listing, kToAppended, kNotByAppend, kEither},
     {"classes-from", "--append", has_classes, kToAppended, kNotByAppend, "leave it out: the class table is that of the dataset"},
+    {"class-order", "--append", has_class_order, kToAppended, kNotByAppend, "leave it out: the class table is that of the dataset"},
+    {"class-order", "--classes-from", has_class_order, has_classes, "--{option} and --classes-from exclude each other: both say what the labels are", kEither},
+    {"class-order", kStream, has_class_order, nullptr, kNotForStream, kNotForStreamHint},
 
     {"append", kFolderOfSplits, has_append, nullptr, kForOneSet, "append one split at a time: name its folder, and its dataset"},
     {"select", kFolderOfSplits, has_listed_samples, nullptr, kForOneSet, "convert each split by itself, with --select or --exclude and --classes-from"},

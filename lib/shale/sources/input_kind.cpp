@@ -56,12 +56,15 @@ constexpr InputOption kInputOptions[] = {
     {"--on", [](const InputRequest& r) { return r.join.on != JoinOn::unset; }},
     {"--partners", [](const InputRequest& r) { return r.join.partners != Partners::unset; }},
     {"--axis", [](const InputRequest& r) { return !r.axes.empty(); }},
+    {"--class-order",
+     [](const InputRequest& r) { return r.classes.order != ClassOrder::bytewise; }},
+    {"--limit", [](const InputRequest& r) { return r.order.choice.limit > 0; }},
 };
 
 constexpr std::uint32_t kTakesOrder =
-    kTakesSelect | kTakesExclude | kTakesClasses | kTakesShuffle | kTakesPart;
-constexpr std::uint32_t kTakesOfFiles =
-    kTakesLabels | kTakesClassesFrom | kTakesListing | kTakesHidden | kTakesExt | kTakesOrder;
+    kTakesSelect | kTakesExclude | kTakesClasses | kTakesLimit | kTakesShuffle | kTakesPart;
+constexpr std::uint32_t kTakesOfFiles = kTakesLabels | kTakesClassesFrom | kTakesClassOrder |
+                                        kTakesListing | kTakesHidden | kTakesExt | kTakesOrder;
 // What only a folder takes.
 constexpr std::uint32_t kTakesOfFolders =
     (kTakesOfFiles & ~kTakesOrder) | kTakesGroup | kTakesPairs;

@@ -43,6 +43,8 @@ enum InputOptionBit : std::uint32_t {
   kTakesOn = 1U << 15U,
   kTakesPartners = 1U << 16U,
   kTakesAxis = 1U << 17U,
+  kTakesClassOrder = 1U << 18U,
+  kTakesLimit = 1U << 19U,
 };
 /// In the order of their bits.
 [[nodiscard]] std::span<const InputOption> input_options();

@@ -31,6 +31,13 @@ struct OrderRequest {
   std::optional<DrawRequest> draw = {};
   /// Only this part of the samples, in their order; nullopt: all.
   std::optional<PartNumber> part = {};
+
+  /// `choice`, whose limit takes the first samples of the order: of a shuffled one any.
+  [[nodiscard]] SampleChoice choice_in_order() const {
+    SampleChoice ours = choice;
+    if (is_shuffled && ours.limit > 0) ours.limit_seed = seed;
+    return ours;
+  }
 };
 
 /// How an input file of another tool is read.

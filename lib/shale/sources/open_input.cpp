@@ -206,8 +206,8 @@ std::unique_ptr<Source> open_input(const InputRequest& asked, const std::string&
   std::shared_ptr<ChosenRows> chosen;
   if (!order.choice.is_all()) {
     chosen = std::make_shared<ChosenRows>(
-        order.choice, opened.rows ? opened.rows->info : opened.source->info(), opened.source.get(),
-        scratch_folder, list_memory(request.memory_bytes), events);
+        order.choice_in_order(), opened.rows ? opened.rows->info : opened.source->info(),
+        opened.source.get(), scratch_folder, list_memory(request.memory_bytes), events);
   }
   std::unique_ptr<Source> source = std::move(opened.source);
   if (opened.rows) {

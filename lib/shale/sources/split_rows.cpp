@@ -20,9 +20,10 @@ namespace shale {
 SplitRows::SplitRows(const InputRequest& input, const SplitRequest& split,
                      const std::string& scratch_folder, const Events& events)
     : input_(input),
-      choice_(std::exchange(input_.order.choice, {})),
+      choice_(input.order.choice_in_order()),
       scratch_folder_(scratch_folder),
       events_(events) {
+  input_.order.choice = {};
   input_.order.is_shuffled = false;
   input_.order.part.reset();
   // Which samples have labels is known by the names and numbers of the input.
@@ -81,6 +82,8 @@ void SplitRows::take_lists(const SplitRequest& split) {
                                .exclude_file = choice_.exclude_file,
                                .keys = choice_.keys,
                                .classes = choice_.classes,
+                               .limit = choice_.limit,
+                               .limit_seed = choice_.limit_seed,
                                .copies = split.copies}));
     counts_.push_back(of_parts.back()->count());
   }

@@ -59,10 +59,16 @@ TEST_CASE("sought files: a suffix that no file can have is refused by name") {
 }
 
 TEST_CASE("odd classes: folders named like splits, or like images and annotations, are told of") {
-  CHECK(notes_on_classes({"cats", "dogs", "train"}).empty());
-  CHECK(notes_on_classes({"cats", "train2017", "val2017"}).size() == 1);
-  CHECK(notes_on_classes({"images", "masks"}).size() == 1);
-  CHECK(notes_on_classes({"images", "pictures"}).empty());
+  const auto notes = [](const std::vector<std::string>& classes) {
+    return notes_on_classes(classes, {classes, "x", 1 << 20});
+  };
+  CHECK(notes({"cats", "dogs", "train"}).empty());
+  CHECK(notes({"cats", "train2017", "val2017"}).size() == 1);
+  CHECK(notes({"images", "masks"}).size() == 1);
+  CHECK(notes({"images", "pictures"}).empty());
+  CHECK(notes({"0", "1", "2"}).empty());
+  CHECK(notes({"0", "10", "2"}).size() == 1);
+  CHECK(notes({"0", "10", "a"}).empty());
 }
 
 TEST_CASE("odd classes: names of splits are known") {

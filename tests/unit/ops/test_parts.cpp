@@ -76,7 +76,8 @@ TEST_CASE("parts: what two runs differ in is said in words") {
       {option("on_error", "skip"), option("on_error", "keep"), "its --on-error is keep, not skip"},
       {option("shuffle", "no"), option("shuffle", "yes"), "its shuffle is yes, not no"},
       {option("chosen samples", "0123"), [](Manifest&) {},
-       "it takes other samples of the input, by --select, --exclude, --classes or --split"},
+       "it takes other samples of the input, by --select, --exclude, --classes, --limit or "
+       "--split"},
       {[](Manifest&) {}, option("ext", ".wav"), "it takes files with other suffixes (--ext)"},
       {[](Manifest&) {},
        [](Manifest& m) {

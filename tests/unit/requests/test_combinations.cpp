@@ -21,6 +21,8 @@ const std::map<std::string_view, Change> kGiven{
     {"append", [](auto& request) { request.is_append = true; }},
     {"classes", [](auto& request) { request.order.choice.classes = {"a"}; }},
     {"classes-from", [](auto& request) { request.classes.from = "names.txt"; }},
+    {"class-order", [](auto& request) { request.classes.order = ClassOrder::natural; }},
+    {"limit", [](auto& request) { request.order.choice.limit = 3; }},
     {"compress", [](auto& request) { request.asked.compression = "none"; }},
     {"drop", [](auto& request) { request.fields.dropped = {"label"}; }},
     {"lossy", [](auto& request) { request.fields.is_lossy = true; }},
@@ -56,6 +58,7 @@ Change output(const std::string& path, const std::string& layout = "") {
 // What each of them meets.
 const std::map<std::string_view, Change> kWith{
     {"--append", kGiven.at("append")},
+    {"--classes-from", kGiven.at("classes-from")},
     {"--fields", [](auto& request) { request.fields.only = {"image"}; }},
     {"--fields, --drop or --rename",
      [](auto& request) {
