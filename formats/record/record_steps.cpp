@@ -12,6 +12,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/output_file.hpp"
@@ -131,11 +132,18 @@ class StepWriter {
         of_step.shape.erase(of_step.shape.begin());
       flat.described.emplace(name_in_step(name), std::move(of_step));
     }
-    for (const std::string& name : left_out_) {
-      flat.notes.push_back(fmt::format(
-          "feature '{}' is left out: its values are not as many for each step", printable(name)));
+    for (const auto& [name, fact] : left_out_) {
+      flat.notes.push_back(
+          fmt::format("feature '{}' is left out: its values are not as many for each step: {}",
+                      printable(name), fact));
       flat.left_out.add({"feature", name, "other_rows", std::nullopt});
     }
+    flat.left_out.add(without_steps_);
+    if (!without_steps_.entries.empty())
+      flat.notes.push_back(
+          fmt::format("{} no steps: no sample has what they say",
+                      format_counted(without_steps_.entries.size() + without_steps_.more,
+                                     "episode has", "episodes have")));
     return flat;
   }
 
@@ -159,8 +167,14 @@ class StepWriter {
   }
 
   void learn(const std::vector<WholeFeature>& features) {
-    const std::uint64_t steps = steps_in(features);
+    const std::uint64_t steps = steps_in(features), episode = request_.first_episode + records_++;
     steps_ += steps;
+    if (steps == 0) {
+      without_steps_.add({.kind = "entry",
+                          .name = fmt::format("episode {}", episode),
+                          .reason = "no_steps",
+                          .samples = {}});
+    }
     std::set<std::string> names;
     for (const WholeFeature& feature : features) {
       const std::string name = name_in_step(feature.name);
@@ -176,8 +190,12 @@ class StepWriter {
       if (is_repeated || steps == 0) continue;
       const std::uint64_t many = feature.count() / steps;
       const auto [known, is_new] = per_step_.emplace(feature.name, many);
-      if (feature.count() != many * steps || known->second != many || many == 0)
-        left_out_.insert(feature.name);
+      if (feature.count() == many * steps && known->second == many && many > 0) continue;
+      std::string fact = fmt::format("episode {} has {} for {}", episode,
+                                     format_counted(feature.count(), "value", "values"),
+                                     format_counted(steps, "step", "steps"));
+      if (!is_new) fact += fmt::format(", those before it {} a step", known->second);
+      left_out_.emplace(feature.name, std::move(fact));
     }
   }
 
@@ -207,9 +225,10 @@ class StepWriter {
   const UnpackRequest& request_;
   const InputFile& file_;
   OutputFile out_;
-  std::map<std::string, std::uint64_t> per_step_;  // values, of each feature
-  std::set<std::string> left_out_;
-  std::uint64_t steps_ = 0, most_bytes_ = 0;  // of all episodes; that are written
+  std::map<std::string, std::uint64_t> per_step_;           // values, of each feature
+  std::map<std::string, std::string> left_out_;             // and why
+  LeftOutList without_steps_;                               // episodes
+  std::uint64_t steps_ = 0, records_ = 0, most_bytes_ = 0;  // of all episodes; that are written
   std::int64_t episode_;
 };
 

@@ -69,6 +69,21 @@ def test_a_file_per_sample(tmp_path):
     assert b"make one sample of each file with --parse samples" in refused
 
 
+def test_an_episode_without_steps_is_noted(tmp_path):
+    (tmp_path / "set").mkdir()
+    for number, steps in enumerate((2, 0, 1)):
+        with h5py.File(tmp_path / "set" / f"e{number}.h5", "w") as file:
+            file["action"] = np.arange(steps * 3.0).reshape(steps, 3)
+    done = run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "record", "--parse", "episodes")
+    assert b"note: e1.h5: no samples" in done.stderr
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [(one["episode"], one["step"]) for one in dataset] == [(0, 0), (0, 1), (2, 0)]
+    with h5py.File(tmp_path / "set" / "e2.h5", "a") as file:
+        file["weight"] = np.arange(1)
+    said = run_shale("convert", tmp_path / "set", tmp_path / "two", "--to", "record", "--parse", "episodes", code=1).stderr
+    assert b"e2.h5: has weight (integer), but 'e0.h5', the first file of the set, has no such field" in said
+
+
 @pytest.mark.parametrize("stored", [{}, {"compression": "gzip"}], ids=["in place", "unpacked"])
 def test_a_named_type_among_groups_is_named_and_all_attributes_are_fields(stored, tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:

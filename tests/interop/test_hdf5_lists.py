@@ -145,7 +145,7 @@ def test_a_list_that_was_moved_with_its_files(folder, tmp_path_factory):
 OTHERS = {
     "dtype": (dict(dtype="f8"), b"has data float64 (3, 2, 2), but 'a.h5', the first file of the set, has data float32 (3, 2, 2)"),
     "shape": (dict(shape=(4, 3, 2, 5)), b"has data float32 (3, 2, 5), but"),
-    "no label": (dict(names=("data",)), b"has no more fields, but 'a.h5', the first file of the set, has label"),
+    "no label": (dict(names=("data",)), b"has no field 'label', but 'a.h5', the first file of the set, has label"),
     "more": (dict(names=("data", "label", "weight")), b"has weight"),
 }
 

@@ -146,6 +146,18 @@ def test_info_gives_fields_of_detection_sets_their_usual_names(tmp_path):
         assert dataset[3]["image"] == IMAGES[4] and dataset[3]["labels"].tolist() == [1, 1, 1]
 
 
+def test_an_episode_without_steps_is_named(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    writer = TFRecordWriter(str(path))
+    for steps in (2, 0, 1):
+        writer.write({"steps/reward": ([0.5] * steps, "float"), "name": (b"n%d" % steps, "byte")})
+    writer.close()
+    done = run_shale("convert", path, tmp_path / "out", "--to", "record", "--parse", "episodes", code=4)
+    assert b"left out: entry 'episode 1' (no_steps)" in done.stdout and b"note: 1 episode has no steps" in done.stderr
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [(one["episode"], one["name"]) for one in dataset] == [(0, "n2"), (0, "n2"), (2, "n1")]
+
+
 def test_what_the_steps_of_an_episode_do_not_divide_is_left_out(tmp_path):
     path = tmp_path / "a.tfrecord"
     writer = TFRecordWriter(str(path))
@@ -161,7 +173,8 @@ def test_what_the_steps_of_an_episode_do_not_divide_is_left_out(tmp_path):
         )
     writer.close()
     said = run_shale("convert", path, tmp_path / "out", "--to", "record", "--parse", "episodes", code=4).stderr
-    assert b"feature 'steps/odd' is left out: its values are not as many for each step" in said and b"'steps/other' is left out" in said
+    assert b"feature 'steps/odd' is left out: its values are not as many for each step: episode 0 has 5 values for 2 steps" in said
+    assert b"'steps/other' is left out: its values are not as many for each step: episode 1 has 12 values for 3 steps, those before it 3 a step" in said
     with shale.Dataset(tmp_path / "out") as dataset:
         assert dataset.types == {"episode": "integer", "grip": "float32 (2,)", "is_first": "integer", "name": "text", "step": "integer"}
         assert [(one["episode"], one["step"], one["is_first"]) for one in dataset] == [(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 1, 0), (1, 2, 0)]

@@ -76,26 +76,32 @@ bool is_unlocated(const LeftOutList& left_out, const std::string& field) {
 // Where rows are found without an index all have the fields of the first.
 void refuse_other_fields(const Schema& schema, const Schema& theirs, const SetMember& member,
                          const std::string& first_name) {
-  const auto text_at = [](const std::vector<Field>& fields, std::size_t i) {
-    return i < fields.size() ? field_text(fields[i]) : "no more fields";
-  };
+  if (schema.fields == theirs.fields) return;
+  const std::string first = fmt::format("'{}', the first file of the set,", printable(first_name));
+  std::string fact;
+  for (const Field& field : theirs.fields) {
+    const auto place = schema.find(field.name);
+    if (place && schema.fields[*place] == field) continue;
+    fact = fmt::format("has {}, but {} has {}", field_text(field), first,
+                       place ? field_text(schema.fields[*place]) : "no such field");
+    break;
+  }
+  for (const Field& field : schema.fields) {
+    if (fact.empty() && !theirs.find(field.name))
+      fact = fmt::format("has no field '{}', but {} has {}", printable(field.name), first,
+                         field_text(field));
+  }
+  if (fact.empty()) fact = fmt::format("has the fields of {} in another order", first);
   const bool has_none = std::ranges::none_of(
       theirs.fields, [&](const Field& field) { return schema.find(field.name).has_value(); });
-  for (std::size_t i = 0; i < std::max(schema.fields.size(), theirs.fields.size()); ++i) {
-    if (i < schema.fields.size() && i < theirs.fields.size() &&
-        schema.fields[i] == theirs.fields[i])
-      continue;
-    throw Error(Code::unsupported, "has {}, but '{}', the first file of the set, has {}",
-                text_at(theirs.fields, i), printable(first_name), text_at(schema.fields, i))
-        .at(member.path)
-        .hint(has_none
-                  ? fmt::format("to join files row by row, name them: {}={} {}={}",
-                                schema.fields[0].name, printable(first_name), theirs.fields[0].name,
-                                printable(member.name))
-                  : "the files of a set must have the same datasets, types and shapes; name those "
-                    "that have them with --fields, or make one sample of each file with --parse "
-                    "samples");
-  }
+  throw Error(Code::unsupported, "{}", fact)
+      .at(member.path)
+      .hint(has_none ? fmt::format("to join files row by row, name them: {}={} {}={}",
+                                   schema.fields[0].name, printable(first_name),
+                                   theirs.fields[0].name, printable(member.name))
+                     : "the files of a set must have the same datasets, types and shapes; name "
+                       "those that have them with --fields, or make one sample of each file with "
+                       "--parse samples");
 }
 
 }  // namespace

@@ -372,11 +372,12 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
   std::vector<std::uint64_t> first_episodes;
   for (const SetMember& member : files) {
     open(member, nullptr, [&](const OpenedDataset& file) {
+      const std::uint64_t first_episode = of_member.first_episode;
+      of_member.first_episode += file.episodes;
       if (!set.add(member, file)) return;
       taken.push_back(member);
       are_unpacked.push_back(file.is_unpacked);
-      first_episodes.push_back(of_member.first_episode);
-      of_member.first_episode += file.episodes;
+      first_episodes.push_back(first_episode);
       of_member.says_what_is_unpacked = of_member.says_what_is_unpacked && !file.is_unpacked;
     });
   }

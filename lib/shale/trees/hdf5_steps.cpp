@@ -248,7 +248,7 @@ namespace {
 void leave_out_other_lengths(Hdf5Description& description, UnpackReport& left) {
   std::map<std::uint64_t, std::size_t> lengths;
   for (const Hdf5Dataset& dataset : description.datasets)
-    if (is_column_dataset(dataset) && dataset.shape[0] > 0) ++lengths[dataset.shape[0]];
+    if (is_column_dataset(dataset)) ++lengths[dataset.shape[0]];
   if (lengths.empty()) throw Error(Code::unsupported, "has no dataset with a row per step");
   const std::uint64_t steps = std::ranges::max_element(lengths, {}, [](const auto& one) {
                                 return std::pair(one.second, one.first);
