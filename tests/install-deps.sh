@@ -15,7 +15,7 @@ program_packages=(
   libhdf5-dev libkainjow-mustache-dev liblmdb-dev libmsgpack-cxx-dev
   liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev libzstd-dev liblz4-dev python3
 )
-test_packages=(libheif1 doctest-dev python3-dev python3-venv strace bindfs zstd)
+test_packages=(libheif1 doctest-dev python3-dev python3-venv strace bindfs zstd zip p7zip-full)
 peer_packages=(chromium)  # shows the page of 'shale report' to tests/interop
 ci_packages=(clang clang-format clang-tidy libclang-rt-14-dev libfuse2 shellcheck mandoc strace slurm-wlm munge openmpi-bin zsh fish)
 

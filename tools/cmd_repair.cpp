@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "shale/archives/archive_path.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -120,7 +121,7 @@ Report of_all(const RepairRequest& request, const Events& events,
 
 int run_repair(const CommandLine& line, Console& console) {
   line.require_words(1);
-  const std::vector<std::string> sources = line.texts("from");
+  const std::vector<std::string> sources = with_archives_joined(line.texts("from"));
   if (sources.empty()) {
     throw Error(Code::usage, "--from is missing")
         .hint("pass a copy of the dataset, or what it was made from");

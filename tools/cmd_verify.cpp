@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "shale/archives/archive_path.hpp"
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -40,7 +41,7 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   }
   if (line.flag("quick")) request.depth = VerifyDepth::quick;
   if (line.flag("deep")) request.depth = VerifyDepth::deep;
-  request.against = line.texts("against");
+  request.against = with_archives_joined(line.texts("against"));
   request.labels_file = line.text_or_none("labels");
   read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   refuse_idle_labels(request);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shale/archives/archive_path.hpp"
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -58,7 +59,7 @@ OnDamage on_damage_of(const ConvertRequest& request) {
 ConvertRequest output_request_of(const CommandLine& line) {
   line.require_words_at_least(2);
   ConvertRequest request;
-  request.inputs.assign(line.words().begin(), line.words().end() - 1);
+  request.inputs = with_archives_joined({line.words().begin(), line.words().end() - 1});
   request.output = line.words().back();
   OutputOptions options;
   if (line.has("to")) options.format = line.text("to");

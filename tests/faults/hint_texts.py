@@ -85,7 +85,8 @@ NOT_FOLLOWED = {
         ", or compress it again without --long and --ultra",
         "decompress it on the way: '{} -dc FILE | shale convert - OUTPUT ...'",
         "list what it holds with 'tar --list'",
-        "run 'shale convert {} OUT --to npy' (or hdf5, lmdb, record)",
+        "run 'shale convert {} OUT --to {}",
+        "unpack it, and convert the folder: {} && shale convert FOLDER OUT ...",
         "run 'shale convert {} OUT --to FORMAT'",
         "'shale convert' makes one sample of it with --parse samples, and one of each row with --parse episodes",
         "the files of a set must have the same datasets, types and shapes; name those that have them with --fields, or make one sample of each file with --parse samples",
@@ -183,6 +184,6 @@ NOT_FOLLOWED = {
         "it was written by {}; 'shale formats' lists what this one reads",
         "convert the folder of frames with --group frames",
         "--json lists the fields that it has",
-        "this version reads image folders, flat folders with --labels, .tar archives of both, .npy and .npz arrays, shale datasets, and LMDB, HDF5 and TFRecord files",
+        "this version reads image folders, flat folders with --labels, .tar and .zip archives of both, .npy and .npz arrays, shale datasets, and LMDB, HDF5 and TFRecord files",
     ),
 }

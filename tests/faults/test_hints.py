@@ -139,8 +139,7 @@ FOLLOWED = [
     # ---- what is read
     ("convert photo {o} --to lmdb", "convert photos {o} --to lmdb"),
     ("convert left {o} --to lmdb", "convert left {o} --to lmdb --labels left.csv"),
-    ("convert photos.zip {o} --to lmdb", "! python3 -m zipfile -e photos.zip {o}f && shale convert {o}f/photos {o} --to lmdb"),
-    ("info photos.zip", "! python3 -m zipfile -e photos.zip {o}f && shale convert {o}f/photos {o} --to lmdb"),
+    ("info photos.zip", "convert photos.zip {o} --to record"),
     ("convert image=photos.zip mask=right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
     ("convert flat {o} --to lmdb --labels table.xlsx", "convert flat {o} --to lmdb --labels labels.csv"),
     ("convert flat {o} --to lmdb --labels pipes.csv", "convert flat {o} --to lmdb --labels semicolons.csv"),

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "shale/archives/archive_tree.hpp"
-#include "shale/io/archive_file.hpp"
+#include "shale/format/archive_file.hpp"
 #include "shale/wire/tar_reader.hpp"
 
 #include "tests/fuzz/fuzz_scan.hpp"
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (++entered > kMostEntered * 100) throw shale::Error(shale::Code::interrupted, "enough");
   };
   try {
-    const auto tree = shale::open_archive_tree(request, {path, ""});
+    const auto tree = shale::open_archive_tree(request, {{path}, ""});
     tree->walk("", {.keep_hidden = true, .wants_size = {}}, [&](const shale::WalkedFile& member) {
       request.stop_if_asked();
       if (member.offset > size || member.bytes > size - member.offset) __builtin_trap();

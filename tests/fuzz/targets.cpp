@@ -42,6 +42,7 @@ int fuzz_tar(const std::uint8_t*, std::size_t);
 int fuzz_tar_stream(const std::uint8_t*, std::size_t);
 int fuzz_tf_example(const std::uint8_t*, std::size_t);
 int fuzz_view_work(const std::uint8_t*, std::size_t);
+int fuzz_zip(const std::uint8_t*, std::size_t);
 /// Of fuzz_hdf5_scan, which asks the HDF5 library in a child.
 int prepare_for_children();
 }
@@ -85,6 +86,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_tar_stream", fuzz_tar_stream},
     {"fuzz_tf_example", fuzz_tf_example},
     {"fuzz_view_work", fuzz_view_work},
+    {"fuzz_zip", fuzz_zip},
 };
 
 Target chosen = nullptr;

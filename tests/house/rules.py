@@ -38,14 +38,14 @@ ROOMS = INSTALLED | {
     "loading": "base io data format flow image pixels manifest shards datasets dataset.hpp",
     "labels": "base io data format flow manifest shards arrays",
     "folders": "base io data wire format flow image manifest shards arrays labels",
-    "archives": "base io wire format manifest shards labels folders",
+    "archives": "base io wire format manifest shards datasets labels folders",
     "sources": "base io data wire numbers format flow image manifest shards arrays datasets encoding sampling labels folders archives",
     "verify": "base io data format flow image manifest shards datasets arrays encoding labels folders archives sources verify.hpp",
     "report": "base io data numbers format flow image pixels manifest shards datasets encoding sampling loading sources verify",
     "requests": "base io data format manifest shards encoding sampling labels sources verify",
     "targets": "base io data format flow manifest shards arrays datasets encoding labels folders archives sources verify requests",
     "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading labels folders archives sources verify requests targets",
-    "api": "base io data format manifest shards folders loading verify requests targets ops output.hpp verify.hpp convert.hpp dataset.hpp writer.hpp",
+    "api": "base io data format manifest shards folders archives loading verify requests targets ops output.hpp verify.hpp convert.hpp dataset.hpp writer.hpp",
 }
 FORMAT_MAY_INCLUDE = "layouts columns trees format wire data io image base".split()
 # A folder within a format's is a room too; which of the others it may include. The row, <name>_format.cpp, may include all.

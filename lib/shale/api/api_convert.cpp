@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "shale/api/api_request.hpp"
+#include "shale/archives/archive_path.hpp"
 #include "shale/base/nearest_word.hpp"
 #include "shale/convert.hpp"
 #include "shale/folders/sought_files.hpp"
@@ -69,7 +70,7 @@ ConvertRequest request_of(const ConvertOptions& options) {
         checked_word(options.compress, std::vector<std::string>{"none", "deflate"}, "--compress");
   }
   ConvertRequest request = request_to_write(options.to, asked, options.resources);
-  request.inputs = options.inputs;
+  request.inputs = with_archives_joined(options.inputs);
   request.fields = {.only = options.fields, .dropped = options.drop, .is_lossy = options.lossy};
   if (!options.axis.empty()) request.axes = parse_axes(options.axis);
   if (!options.rename.empty()) request.fields.renamed = parse_renames(options.rename);

@@ -1,4 +1,5 @@
 #include "shale/api/api_request.hpp"
+#include "shale/archives/archive_path.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/verify.hpp"
 #include "shale/verify/verify.hpp"
@@ -11,7 +12,7 @@ VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
   VerifyRequest request;
   request.dataset = options.dataset;
   request.depth = options.depth;
-  request.against = options.against;
+  request.against = with_archives_joined(options.against);
   request.labels_file = options.labels;
   request.label_column = options.label_column;
   request.key_column = options.key_column;

@@ -1,17 +1,18 @@
 #include "shale/archives/archive_tree.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
-#include "shale/archives/stream_path.hpp"
+#include "shale/archives/archive_set.hpp"
 #include "shale/archives/tar_members.hpp"
+#include "shale/archives/zip_members.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/folders/sought_files.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/wire/tar_reader.hpp"
 
 namespace shale {
 namespace {
@@ -46,13 +47,15 @@ class ArchiveTree final : public FileTree {
  public:
   /// `may_be_splits`: archives are folders in the folders that are named after splits, too.
   ArchiveTree(const FolderRequest& request, const ArchivePath& path, bool may_be_splits)
-      : limits_({.root = request.root,
+      : limits_({.root = shown_archives(path, request.root),
                  .scratch_folder = request.scratch_folder,
                  .memory_bytes = request.memory_bytes / 2,
                  .stop_if_asked = request.stop_if_asked}),
-        archive_(std::make_shared<ArchiveFile>(path.archive)),
+        archives_(path.archives),
         root_(path_in_archive(path.folder)),
         folders_of_archives_({root_}) {
+    if (archives_.all().size() > 1 && (are_splits() || are_classes(request)))
+      archives_.make_folders();
     if (!may_be_splits) return;
     for (const std::string_view name : kSplitNames)
       folders_of_archives_.push_back(joined(root_, name));
@@ -70,7 +73,7 @@ class ArchiveTree final : public FileTree {
         path.remove_prefix(1);
       }
       const std::string_view name = path.substr(0, path.find('\0'));
-      const bool is_passed_over = name.starts_with('.') && !keeps_hidden;
+      const bool is_passed_over = is_hidden_name(name) && !keeps_hidden;
       return is_passed_over || is_split_name(name) ||
              (name.size() == path.size() && !is_folder(member));
     });
@@ -108,13 +111,39 @@ class ArchiveTree final : public FileTree {
     return entries;  // the table is in order
   }
 
-  std::shared_ptr<const ArchiveFile> archive() const override { return archive_; }
+  std::string fingerprint() const override { return archives_.fingerprint(); }
+
+  ArchivedFile place_of(std::uint64_t offset) override {
+    const ArchiveSet::One& one = archives_.at(offset);
+    ArchivedFile place{.archive = one.file, .offset = offset - one.base};
+    if (one.kind == ArchiveKind::tar) return place;
+    (void)table();
+    std::uint64_t at = packed_->find(offset);
+    const std::optional<PackedMember> packed = packed_->next(at);
+    if (!packed || packed->address != offset)
+      throw Error(Code::bug, "no file of the archive begins there").at(one.path(), place.offset);
+    place.packed_bytes = packed->packed_bytes;
+    place.crc32 = packed->crc32;
+    return place;
+  }
 
   std::vector<std::string> notes() const override {
-    if (has_end_marks_) return {};
-    return {
-        "the archive, or one in it, has no mark of its end: if it was truncated between two "
-        "members, there were more"};
+    std::vector<std::string> notes;
+    if (!has_end_marks_)
+      notes.emplace_back(
+          "the archive, or one in it, has no mark of its end: if it was truncated between two "
+          "members, there were more");
+    if (back_slashes_ > 0)
+      notes.push_back(fmt::format(
+          "{} no slash, but back-slashes, as programs on Windows write them: they are read as "
+          "slashes",
+          format_counted(back_slashes_, "name in the archive has", "names in the archive have")));
+    if (archives_.all().size() > 1)
+      notes.push_back(fmt::format("{} archives are one input{}", archives_.all().size(),
+                                  archives_.all().front().folder.empty()
+                                      ? ", as if all were unpacked into one folder"
+                                      : ": each is a folder, named after it"));
+    return notes;
   }
 
  private:
@@ -144,18 +173,67 @@ class ArchiveTree final : public FileTree {
 
   // False if `wants_more` ended it; there is no table then.
   bool fill_table(std::function<bool(const Member&)> wants_more) {
-    MemberTable table(limits_.scratch_folder, limits_.memory_bytes / 2);
-    const ListedTar listed = list_tar({.archive = *archive_,
-                                       .folders_of_archives = folders_of_archives_,
-                                       .memory_bytes = limits_.memory_bytes / 4,
-                                       .stop_if_asked = limits_.stop_if_asked,
-                                       .wants_more = std::move(wants_more)},
-                                      table);
-    archive_->refuse_changes();
-    if (!listed.is_complete) return false;
-    has_end_marks_ = listed.has_end_marks;
+    MemberTable table(limits_.scratch_folder, limits_.memory_bytes / 4);
+    std::optional<PackedTable> packed;
+    if (archives_.holds_zip()) packed.emplace(limits_.scratch_folder, limits_.memory_bytes / 4);
+    has_end_marks_ = true;
+    back_slashes_ = 0;
+    for (const ArchiveSet::One& one : archives_.all()) {
+      const MemberListing listing = listing_of(one, wants_more);
+      const ListedMembers listed = one.kind == ArchiveKind::tar ? list_tar(listing, table)
+                                                                : list_zip(listing, table, *packed);
+      one.file->refuse_changes();
+      if (!listed.is_complete) return false;
+      has_end_marks_ = has_end_marks_ && listed.has_end_marks;
+      back_slashes_ += listed.back_slashes;
+    }
+    table.finish(limits_.stop_if_asked);
     table_.emplace(std::move(table));
+    if (packed) packed->finish(limits_.stop_if_asked);
+    packed_ = std::move(packed);
     return true;
+  }
+
+  [[nodiscard]] MemberListing listing_of(const ArchiveSet::One& one,
+                                         std::function<bool(const Member&)> wants_more) const {
+    return {.archive = one,
+            .folders_of_archives = folders_of_archives_,
+            .memory_bytes = limits_.memory_bytes / 4,
+            .stop_if_asked = limits_.stop_if_asked,
+            .scratch_folder = limits_.scratch_folder,
+            .wants_more = std::move(wants_more)};
+  }
+
+  [[nodiscard]] bool are_splits() const {
+    return std::ranges::all_of(archives_.all(), [](const ArchiveSet::One& one) {
+      const std::string name = one.file->file().name();
+      return is_split_name(std::string_view(name).substr(0, name.rfind('.')));
+    });
+  }
+
+  // As the archives in ILSVRC2012_img_train.tar: by what the first one begins with.
+  [[nodiscard]] bool are_classes(const FolderRequest& request) const {
+    constexpr std::size_t kMostLookedAt = 100;
+    if (!request.labels.path.empty() || request.without_labels || !request.needs_labels ||
+        !root_.empty())
+      return false;
+    const SoughtFiles sought(request.files.suffixes);
+    std::size_t samples = 0;
+    bool are_samples = true;
+    const auto look_at = [&](const Member& member) {
+      if (is_hidden_name(member.path.substr(0, member.path.find('\0')))) return true;
+      are_samples = member.type == MemberType::file &&
+                    member.path.find('\0') == std::string::npos && sought.takes(member.path);
+      return are_samples && ++samples < kMostLookedAt;
+    };
+    MemberTable table(limits_.scratch_folder, limits_.memory_bytes / 4);
+    PackedTable packed(limits_.scratch_folder, limits_.memory_bytes / 4);
+    const ArchiveSet::One& first = archives_.all().front();
+    if (first.kind == ArchiveKind::tar)
+      (void)list_tar(listing_of(first, look_at), table);
+    else
+      (void)list_zip(listing_of(first, look_at), table, packed);
+    return are_samples && samples > 0;
   }
 
   std::string folder_at(const std::string& folder) {
@@ -203,7 +281,7 @@ class ArchiveTree final : public FileTree {
     const auto pass_over = [&](PassedOver reason) {
       if (walk.options.pass_over) walk.options.pass_over(walk.directory, name, reason);
     };
-    if (name.front() == '.' && !walk.options.keep_hidden) {
+    if (is_hidden_name(name) && !walk.options.keep_hidden) {
       ++walk.counts.hidden;
       return pass_over(PassedOver::hidden);
     }
@@ -214,7 +292,7 @@ class ArchiveTree final : public FileTree {
       walk.visit({.directory = walk.directory,
                   .name = name,
                   .bytes = is_sized ? node.bytes : 0,
-                  .modified_ns = is_sized ? archive_->modified_ns() : 0,
+                  .modified_ns = is_sized ? archives_.at(node.offset).file->modified_ns() : 0,
                   .offset = node.offset});
     } else if (node.kind == Node::Kind::folder) {
       level.pending.emplace_back(name, std::move(node.path));
@@ -264,6 +342,15 @@ class ArchiveTree final : public FileTree {
     for (;;) {
       std::optional<Member> next = table().next(place);
       if (!next || next->path != member.path) return next;
+      const ArchiveSet::One &one = archives_.at(member.offset), &other = archives_.at(next->offset);
+      if (&one != &other && !(is_folder(member) && is_folder(*next))) {
+        throw Error(Code::bad_content, "is in two of the archives: {}, and {}",
+                    printable(one.path()), printable(other.path()))
+            .at(shown(member.path))
+            .hint(
+                "convert each archive by itself; or unpack them, each into a folder of its own, "
+                "and convert the folder that holds these");
+      }
       if (member.is_inner != next->is_inner && !is_folder(member)) {
         throw Error(Code::bad_content, "is in the archive in a folder and in an archive in it")
             .at(shown(member.path))
@@ -299,7 +386,8 @@ class ArchiveTree final : public FileTree {
   }
 
   [[nodiscard]] std::string shown(const std::string& path) const {
-    return join_path(archive_->file().path(), with_slashes(path));
+    return join_path(archives_.all().size() > 1 ? limits_.root : archives_.all().front().path(),
+                     with_slashes(path));
   }
 
   Node node_of(const std::string& path, const Member* member) {
@@ -402,29 +490,16 @@ class ArchiveTree final : public FileTree {
   }
 
   Limits limits_;
-  std::shared_ptr<const ArchiveFile> archive_;
+  ArchiveSet archives_;
   std::string root_;
   std::vector<std::string> folders_of_archives_;
   std::optional<MemberTable> table_;
+  std::optional<PackedTable> packed_;  // of zip archives
   bool has_end_marks_ = true;
+  std::uint64_t back_slashes_ = 0;
 };
 
-bool starts_with_member(const std::string& path) {
-  const InputFile file(path);
-  std::array<std::byte, kTarBlockBytes> block{};
-  if (file.size() < block.size()) return false;
-  file.read_exact(0, block);
-  return is_tar_header(block);
-}
-
 }  // namespace
-
-std::optional<ArchivePath> archive_of_path(const std::string& path) {
-  const std::optional<StandingPart> part = standing_part_of_path(path);
-  if (!part || !S_ISREG(part->facts.st_mode) || !starts_with_member(part->path))
-    return std::nullopt;
-  return ArchivePath{part->path, part->rest};
-}
 
 std::shared_ptr<FileTree> open_archive_tree(const FolderRequest& request, const ArchivePath& path) {
   return std::make_shared<ArchiveTree>(request, path, false);

@@ -66,18 +66,18 @@ struct Chain {
 
 class Listing {
  public:
-  Listing(const TarListing& request, MemberTable& table)
+  Listing(const MemberListing& request, MemberTable& table)
       : request_(request),
-        file_(request.archive.file()),
+        file_(request.archive.file->file()),
         table_(table),
         most_window_(std::clamp(request.memory_bytes / kMostChains / kPageBytes * kPageBytes,
                                 kPageBytes, kMostWindowBytes)),
         reader_({}) {}
 
-  ListedTar run() {
+  ListedMembers run() {
     const SparseReading sparse(file_);
     chains_.push_back(std::make_unique<Chain>(Chain{.reader = {0, file_.size(), file_.path()},
-                                                    .self = {},
+                                                    .self = {.path = request_.archive.folder},
                                                     .is_tar = true,
                                                     .window = {},
                                                     .begin = 0,
@@ -94,7 +94,8 @@ class Listing {
       }
       if (wants_more_) fetch();
     }
-    return {.is_complete = wants_more_, .has_end_marks = has_end_marks_};
+    return {
+        .is_complete = wants_more_, .has_end_marks = has_end_marks_, .back_slashes = back_slashes_};
   }
 
  private:
@@ -138,6 +139,7 @@ class Listing {
   void add(Chain& chain, const TarMember& found) try {
     Member member;
     const std::string path = path_in_archive(found.path);
+    if (has_back_slashes_only(found.path)) ++back_slashes_;
     if (path.empty()) return;  // the root
     member.path = joined(chain.self.path, path);
     member.number = chain.is_inner ? chain.self.number + ++chain.members : ++chain.members << 32;
@@ -149,13 +151,14 @@ class Listing {
     if (member.type == MemberType::hard_link)
       member.target = joined(chain.self.path, path_in_archive(found.target));
     if (!chain.is_inner && begin_inner(member)) return;
-    keep(member);
+    keep(std::move(member));
   } catch (Error& error) {
     if (error.file().empty()) error.at(file_.path(), found.header);
     throw;
   }
 
-  void keep(const Member& member) {
+  void keep(Member member) {
+    member.offset += request_.archive.base;
     wants_more_ = wants_more_ && (!request_.wants_more || request_.wants_more(member));
     if (wants_more_) table_.add(member);
   }
@@ -195,10 +198,8 @@ class Listing {
           std::min(is_dense ? std::max(least, most_window_) : least, chain->end - offset);
       chain->window.resize(bytes);
       chain->window_begin = offset;
-      requests.push_back({.path = nullptr,
-                          .descriptor = file_.descriptor(),
-                          .offset = offset,
-                          .into = chain->window});
+      requests.push_back(request_of({.archive = request_.archive.file, .offset = offset}));
+      requests.back().into = chain->window;
       fetched.push_back(chain.get());
     }
     const std::vector<ReadResult> results = reader_.read(requests);
@@ -207,17 +208,18 @@ class Listing {
       if (results[i].error != 0)
         throw read_failed(file_.path(), request.offset, request.into.size(), results[i].error);
       if (results[i].bytes == request.into.size()) continue;
-      request_.archive.refuse_changes();
+      request_.archive.file->refuse_changes();
       throw read_ends_early(file_.path(), request.offset, request.into.size(), results[i].bytes);
     }
   }
 
-  const TarListing& request_;
+  const MemberListing& request_;
   const InputFile& file_;
   MemberTable& table_;
   std::uint64_t most_window_;
   BatchReader reader_;
   bool has_end_marks_ = true, wants_more_ = true;
+  std::uint64_t back_slashes_ = 0;
   std::vector<std::unique_ptr<Chain>> chains_;
 };
 
@@ -245,7 +247,17 @@ Error not_an_archive(std::string_view path) {
           "it is something else");
 }
 
+bool has_back_slashes_only(std::string_view name) {
+  return name.find('\\') != name.npos && name.find('/') == name.npos;
+}
+
 std::string path_in_archive(std::string_view name) {
+  std::string slashed;
+  if (has_back_slashes_only(name)) {
+    slashed = name;
+    std::ranges::replace(slashed, '\\', '/');
+    name = slashed;
+  }
   const auto leads_out = [name] {
     return Error(Code::bad_content, "{} leads out of the archive", printable(name))
         .hint(
@@ -265,10 +277,8 @@ std::string path_in_archive(std::string_view name) {
   return path;
 }
 
-ListedTar list_tar(const TarListing& listing, MemberTable& table) {
-  const ListedTar listed = Listing(listing, table).run();
-  if (listed.is_complete) table.finish(listing.stop_if_asked);
-  return listed;
+ListedMembers list_tar(const MemberListing& listing, MemberTable& table) {
+  return Listing(listing, table).run();
 }
 
 }  // namespace shale

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "shale/archives/archive_set.hpp"
 #include "shale/base/error.hpp"
-#include "shale/io/archive_file.hpp"
 #include "shale/io/searchable_table.hpp"
 
 namespace shale {
@@ -31,8 +31,8 @@ struct Member {
   std::uint64_t number = 0;
   MemberType type = MemberType::file;
   bool is_inner = false;                ///< of an archive in the archive
-  std::uint64_t offset = 0, bytes = 0;  ///< of its data in the archive's file
-  std::string target;                   ///< of a link, as stored in the archive
+  std::uint64_t offset = 0, bytes = 0;  ///< address of its data (ArchiveSet), and their number
+  std::string target = {};              ///< of a link, as stored in the archive
 
   static auto columns(auto& row) {
     return std::tie(row.path, row.number, row.type, row.is_inner, row.offset, row.bytes,
@@ -42,10 +42,11 @@ struct Member {
 
 using MemberTable = SearchableTable<Member>;
 
-/// A name of a tar archive as a path of a MemberTable: empty and "." components are left out, so
-/// that "" is the root. Errors: Code::bad_content for one that leads out of the archive, "../x" and
-/// "/x".
+/// A name of an archive as a path of a MemberTable: empty and "." components are left out, so that
+/// "" is the root. Back-slashes are slashes where a name has no others, as programs on Windows
+/// write them. Errors: Code::bad_content for one that leads out of the archive, "../x" and "/x".
 [[nodiscard]] std::string path_in_archive(std::string_view name);
+[[nodiscard]] bool has_back_slashes_only(std::string_view name);
 
 /// The error for the path of a folder that an archive does not have.
 [[nodiscard]] Error no_folder_of_archive(const std::string& path);
@@ -57,27 +58,31 @@ using MemberTable = SearchableTable<Member>;
 /// would be missing.
 [[nodiscard]] Error not_an_archive(std::string_view path);
 
-struct TarListing {
-  const ArchiveFile& archive;
+/// How an archive is listed.
+struct MemberListing {
+  const ArchiveSet::One& archive;
   /// The folders, as paths of the table, whose members "x.tar" are folders "x" if they are archives
   /// themselves, as ILSVRC2012_img_train.tar has its classes.
   std::vector<std::string> folders_of_archives = {""};
   std::uint64_t memory_bytes = 4 << 20;
   std::function<void()> stop_if_asked = [] {};
+  std::string scratch_folder = {};
   /// Called for each member, in any order: false ends the listing. Null: all are listed.
   std::function<bool(const Member& member)> wants_more = {};
 };
 
-struct ListedTar {
-  bool is_complete;  ///< false: TarListing::wants_more ended it, and the table is of no use
+struct ListedMembers {
+  bool is_complete;  ///< false: MemberListing::wants_more ended it, and the table is of no use
   /// The archive, and each archive in it, has the mark of its end: without, it may be truncated.
   bool has_end_marks;
+  /// Names with back-slashes, of an archive that was packed on Windows.
+  std::uint64_t back_slashes = 0;
 };
 
-/// Adds what a tar archive holds to a table, which is then finished. Reads headers only, those of
+/// Adds what a tar archive holds to a table. Reads headers only, those of
 /// archives in the archive with many reads in flight; where members are small, all there is.
 /// Errors: those of TarReader; Code::bad_content for names that lead out of the archive, and links
 /// to what is not there; Code::io.
-ListedTar list_tar(const TarListing& listing, MemberTable& table);
+ListedMembers list_tar(const MemberListing& listing, MemberTable& table);
 
 }  // namespace shale

@@ -30,12 +30,12 @@ constexpr std::uint64_t kOverheadOfSample = 16 << 10;
 // A sample has more than a quarter of the memory beside this.
 constexpr std::uint64_t kBesideSamples = 16 << 20;
 
-// "a/.b" of "a/.b/c/d.png": the first part that begins with a dot, with what is above it; nullopt:
-// there is none.
+// "a/.b" of "a/.b/c/d.png": the first part that is hidden, with what is above it; nullopt: there is
+// none.
 std::optional<std::string_view> hidden_part(std::string_view path) {
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
-    if (path[begin] == '.') return path.substr(0, end);
+    if (is_hidden_name(path.substr(begin, end - begin))) return path.substr(0, end);
     begin = end + 1;
   }
   return std::nullopt;
@@ -276,8 +276,9 @@ class TarStreamSource final : public Source {
         // A folder at the top whose name begins with a dot, with a file that would be a sample.
         const bool is_class = !is_flat_ && hidden->size() < path.size() &&
                               hidden->find('/') == std::string_view::npos;
-        if (is_class && request_.files.hidden == HiddenPolicy::unset && sought_.takes(name) &&
-            member.type != TarMember::Type::folder)
+        const bool may_be_class = *hidden != "__MACOSX" && *hidden != ".ipynb_checkpoints";
+        if (is_class && may_be_class && request_.files.hidden == HiddenPolicy::unset &&
+            sought_.takes(name) && member.type != TarMember::Type::folder)
           throw SoughtFiles::in_hidden_class(sought_.described(), join_path(root_, *hidden));
         return ignore(*hidden, "hidden");
       }

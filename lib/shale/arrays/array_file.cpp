@@ -421,7 +421,7 @@ void ArrayFile::put_first(std::size_t axis) {
 bool is_array_file(const InputFile& file) {
   const std::vector<std::byte> begin = beginning_of(file);
   const Format* const format = detect_format({file.path(), begin, file.size()});
-  return is_npy(begin) || is_zip(as_text(begin)) ||
+  return is_npy(begin) || (is_zip(as_text(begin)) && !is_zip_of_files(file)) ||
          (format != nullptr && format->tensors != nullptr);
 }
 

@@ -12,6 +12,13 @@
 namespace shale {
 namespace {
 
+ReadRequest request(const ArrayHeaders::File& file, std::span<std::byte> into) {
+  ReadRequest wanted =
+      file.archived.archive ? request_of(file.archived) : ReadRequest{.path = file.path.c_str()};
+  wanted.into = into;
+  return wanted;
+}
+
 // NumPy's headers take 128 bytes, those of types with long names more.
 constexpr std::uint64_t kHeadBytes = 512;
 constexpr std::size_t kFilesAtOnce = 512;
@@ -29,25 +36,22 @@ void ArrayHeaders::add(std::size_t field, const std::string& name, File file) {
   if (files_.size() == kFilesAtOnce) read();
 }
 
-ReadRequest ArrayHeaders::request(const File& file, std::span<std::byte> into) const {
-  return {.path = archive_ ? nullptr : file.path.c_str(),
-          .descriptor = archive_ ? archive_->file().descriptor() : -1,
-          .offset = archive_ ? file.offset : 0,
-          .into = into};
-}
-
 void ArrayHeaders::read() {
   std::vector<std::byte> heads(files_.size() * kHeadBytes);
   std::vector<ReadRequest> requests;
   for (std::size_t i = 0; i < files_.size(); ++i) {
     const File& file = files_[i].second;
-    requests.push_back(
-        request(file, std::span(heads).subspan(i * kHeadBytes, std::min(kHeadBytes, file.bytes))));
+    const auto head = std::span(heads).subspan(i * kHeadBytes, std::min(kHeadBytes, file.bytes));
+    requests.push_back(request(file, file.archived.packed_bytes > 0 ? head.first(0) : head));
   }
-  const std::vector<ReadResult> results = reader_.read(requests);
-  if (archive_) archive_->refuse_changes();
+  std::vector<ReadResult> results = reader_.read(requests);
   for (std::size_t i = 0; i < files_.size(); ++i) {
     const auto& [field, file] = files_[i];
+    if (file.archived.packed_bytes > 0) {
+      requests[i].into = std::span(heads).subspan(i * kHeadBytes, std::min(kHeadBytes, file.bytes));
+      results[i] = {.bytes = read_beginning(file.archived, requests[i].into)};
+    }
+    if (file.archived.archive) file.archived.archive->refuse_changes();
     if (results[i].error != 0)
       throw read_failed(file.path, std::nullopt, file.bytes, results[i].error);
     const Bytes head = Bytes(requests[i].into).first(results[i].bytes);
@@ -66,6 +70,10 @@ void ArrayHeaders::read() {
 
 std::vector<std::byte> ArrayHeaders::longer_head(const File& file, std::uint64_t bytes) {
   std::vector<std::byte> head(bytes);
+  if (file.archived.packed_bytes > 0) {
+    head.resize(read_beginning(file.archived, head));
+    return head;
+  }
   const ReadRequest wanted = request(file, head);
   const ReadResult result = reader_.read(std::span(&wanted, 1)).front();
   if (result.error != 0) throw read_failed(file.path, std::nullopt, file.bytes, result.error);

@@ -11,7 +11,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/schema.hpp"
-#include "shale/io/archive_file.hpp"
+#include "shale/format/archive_file.hpp"
 #include "shale/io/batch_reader.hpp"
 
 namespace shale {
@@ -26,12 +26,8 @@ class ArrayHeaders {
   struct File {
     std::string path;
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0;  ///< in the archive, if there is one
+    ArchivedFile archived = {};
   };
-
-  /// `archive`: what all files lie in; null: they are files of their own.
-  explicit ArrayHeaders(std::shared_ptr<const ArchiveFile> archive)
-      : archive_(std::move(archive)) {}
 
   /// The file of a field. One without an array says nothing: its sample is bad content, which is
   /// found when it is read. Errors: Code::bad_content, naming both, for arrays of another dtype or
@@ -57,9 +53,6 @@ class ArrayHeaders {
   void read();
   void take(Found& found, const File& file, Bytes head);
   [[nodiscard]] std::vector<std::byte> longer_head(const File& file, std::uint64_t bytes);
-  [[nodiscard]] ReadRequest request(const File& file, std::span<std::byte> into) const;
-
-  std::shared_ptr<const ArchiveFile> archive_;
   BatchReader reader_{BatchReader::Options{}};
   std::vector<std::pair<std::size_t, File>> files_;  // behind the numbers of their fields
   std::map<std::size_t, Found> found_;

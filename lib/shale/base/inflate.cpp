@@ -37,6 +37,28 @@ std::size_t inflate_beginning(Compression compression, Bytes head, std::span<std
   return wanted - state->avail_out;
 }
 
+void inflate_exactly(Bytes stream, std::span<std::byte> into) {
+  Inflater inflater;
+  std::size_t given = 0;
+  bool has_ended = false;
+  const auto inflate_into = [&](std::span<std::byte> rest) {
+    const Inflater::Progress progress = inflater.inflate(stream, rest);
+    stream = stream.subspan(progress.taken);
+    given += progress.given;
+    has_ended = progress.has_ended;
+    return progress.taken + progress.given > 0;
+  };
+  while (!has_ended && given < into.size() && inflate_into(into.subspan(given))) continue;
+  if (given < into.size())
+    throw Error(Code::damaged, "inflates to {} bytes, expected {}", given, into.size());
+  // The inflater may not have looked at its last bits yet.
+  std::byte more{};
+  while (!has_ended && given == into.size() && inflate_into({&more, 1})) continue;
+  if (given > into.size())
+    throw Error(Code::damaged, "inflates to more than {} bytes", into.size());
+  if (!has_ended) throw Error(Code::damaged, "deflate stream has no end");
+}
+
 struct Inflater::State {
   State() {
     isal_inflate_init(&isal);

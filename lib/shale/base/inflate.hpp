@@ -17,6 +17,9 @@ enum class Compression : std::uint8_t { gzip, zlib };
 [[nodiscard]] std::size_t inflate_beginning(Compression compression, Bytes head,
                                             std::span<std::byte> into);
 
+/// Inflates a raw deflate stream that fills `into` exactly. Errors: Code::damaged, without place.
+void inflate_exactly(Bytes stream, std::span<std::byte> into);
+
 /// Inflates a raw deflate stream (RFC 1951, as zip files hold it) piece by piece, in 90 KiB of
 /// memory. One thread.
 class Inflater {

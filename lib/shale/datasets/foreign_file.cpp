@@ -509,18 +509,15 @@ Error unrecognized(const std::string& path) {
         .at(path)
         .hint("copy dataset.json as well, or convert the source again");
   }
-  if (path.ends_with(".npz")) {
+  const bool holds_arrays = path.ends_with(".npz");
+  if (holds_arrays || path.ends_with(".zip") || path.ends_with(".tar")) {
     return Error(Code::unsupported,
-                 "is an archive of arrays: shale converts it, but reads no samples in place")
+                 "is an archive of {}: shale converts it, but reads no samples in place",
+                 holds_arrays ? "arrays" : "files")
         .at(path)
-        .hint(fmt::format("run 'shale convert {} OUT --to npy' (or hdf5, lmdb, record)",
-                          printable(path)));
-  }
-  if (path.ends_with(".zip")) {
-    return Error(Code::unsupported, "is a ZIP archive, of which shale reads only arrays (.npz)")
-        .at(path)
-        .hint(fmt::format("unpack it, and convert the folder: unzip '{}' -d FOLDER",
-                          printable(path)));
+        .hint(
+            fmt::format("run 'shale convert {} OUT --to {}", printable(path),
+                        holds_arrays ? "npy' (or hdf5, lmdb, record)" : "record' (or lmdb, hdf5)"));
   }
   if (std::optional<Error> error = several_datasets(path)) return *error;
   return Error(Code::unsupported,

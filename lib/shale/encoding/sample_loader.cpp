@@ -11,6 +11,7 @@
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/mismatch.hpp"
+#include "shale/encoding/archived_value.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/machine_limits.hpp"
@@ -39,7 +40,7 @@ struct Wanted {
   std::uint64_t bytes;
   const std::string* path = nullptr;  // of a small file
   std::uint64_t offset = 0;           // in an open file
-  bool is_listed_file = false;        // one of PendingSample::files, wherever it lies
+  const PendingFile* file = nullptr;  // one of PendingSample::files, wherever it lies
 };
 
 // The .npy file that the value of a field is in; null: it is none.
@@ -69,10 +70,6 @@ bool is_absent(const PendingSample& sample, std::size_t field) {
   return sample.cells[field].place.offset == kMissing &&
          std::ranges::find(sample.files, field, &PendingFile::field) == sample.files.end() &&
          std::ranges::find(sample.known, field, &KnownValue::field) == sample.known.end();
-}
-
-int descriptor_of(const PendingSample& sample, std::size_t field) {
-  return sample.archive ? sample.archive->file().descriptor() : sample.descriptors[field];
 }
 
 const Schema& schema_before_casts(const SourceInfo& source) {
@@ -105,16 +102,16 @@ Requests make_requests(Batch& batch, const SourceInfo& source, std::vector<Wante
                         .descriptor = -1,
                         .offset = 0,
                         .into = batch.buffer.bytes().subspan(position, file.bytes + 1)});
-    wanted.push_back({s, file.field, file.bytes, &file.path, 0, true});
+    wanted.push_back({s, file.field, file.bytes, &file.path, 0, &file});
     position += file.bytes + 1;
   };
-  const auto want_extent = [&](std::size_t s, std::size_t f, std::uint64_t offset,
-                               std::uint64_t bytes, bool is_listed_file) {
-    requests.push_back({.path = nullptr,
-                        .descriptor = descriptor_of(batch.pending[s], f),
-                        .offset = offset,
-                        .into = batch.buffer.bytes().subspan(position, bytes)});
-    wanted.push_back({s, f, bytes, nullptr, offset, is_listed_file});
+  const auto want_extent = [&](std::size_t s, std::size_t f, std::uint64_t bytes,
+                               ReadRequest request, const PendingFile* file = nullptr) {
+    request.into = batch.buffer.bytes().subspan(position, bytes);
+    requests.push_back(request);
+    const bool is_closed = file != nullptr && request.descriptor < 0;
+    wanted.push_back({s, f, bytes, is_closed ? &file->archived.archive->file().path() : nullptr,
+                      request.offset, file});
     position += bytes;
   };
   for (std::size_t s = 0; s < batch.pending.size(); ++s) {
@@ -136,15 +133,18 @@ Requests make_requests(Batch& batch, const SourceInfo& source, std::vector<Wante
       }
       if (file != sample.files.end() && file->field == f) {
         for (; file != sample.files.end() && file->field == f; ++file) {
-          if (sample.archive) {
-            want_extent(s, f, file->offset, file->bytes, true);
+          if (file->archived.archive) {
+            const std::uint64_t packed = file->archived.packed_bytes;
+            want_extent(s, f, packed > 0 ? packed : file->bytes, request_of(file->archived),
+                        &*file);
           } else {
             want_file(s, *file);
           }
         }
         continue;
       }
-      want_extent(s, f, place.offset, bytes_before_casts(source, f, place.length), false);
+      want_extent(s, f, bytes_before_casts(source, f, place.length),
+                  {.descriptor = sample.descriptors[f], .offset = place.offset});
     }
   }
   return {std::move(requests), position};
@@ -181,21 +181,41 @@ void cast_values(Sample& sample, PendingSample& pending, const Casts& casts,
 }
 
 // Before any of its bytes are believed.
-void check_archive(const Batch& batch) {
+void check_archives(const Batch& batch) {
   const ArchiveFile* checked = nullptr;
   for (const PendingSample& sample : batch.pending) {
-    if (!sample.archive || sample.archive.get() == checked) continue;
-    checked = sample.archive.get();
-    checked->refuse_changes();
+    for (const PendingFile& file : sample.files) {
+      const ArchiveFile* const archive = file.archived.archive.get();
+      if (archive == nullptr || archive == checked) continue;
+      checked = archive;
+      archive->refuse_changes();
+    }
   }
 }
 
 // After it was read: what is written in between has another time. Where reading failed, the error
 // says more.
 void check_files(const PendingSample& sample, std::uint64_t number) {
-  if (sample.archive) return;
-  for (const PendingFile& file : sample.files)
-    check_listed(file.path, file.bytes, file.modified_ns, number);
+  for (const PendingFile& file : sample.files) {
+    if (!file.archived.archive) check_listed(file.path, file.bytes, file.modified_ns, number);
+  }
+}
+
+// What was read of a value, unpacked into the rest of the buffer of the batch if it has to be. Its
+// checksum, if there is one, is that of its bytes.
+std::span<std::byte> proved(const ValueRead& value, const PendingSample& sample,
+                            const Wanted& wanted, std::span<std::byte> extent,
+                            std::span<std::byte>& room) {
+  if (wanted.file != nullptr && wanted.file->archived.archive) try {
+      return unpacked_file(*wanted.file, extent, room);
+    } catch (Error& error) {
+      throw error.for_sample(value.key, value.number);
+    }
+  const std::uint32_t expected = sample.cells[wanted.field].place.crc32c;
+  if (wanted.file != nullptr || !sample.proves(wanted.field)) return extent;
+  if (const std::uint32_t found = crc32c(extent); found != expected)
+    throw wrong_value(value, found, expected);
+  return extent;
 }
 
 // Into the rest of the buffer of the batch.
@@ -325,6 +345,10 @@ bool stays_unread(const PendingSample& sample, const SourceInfo& source, std::si
   if (!is_located(kind) || source.schema.fields[field].holds_text()) return false;
   if (source.casts && source.casts->of(field) != nullptr) return false;
   if (array_of(sample, field) != nullptr) return false;
+  const auto is_packed = [&](const PendingFile& file) {
+    return file.field == field && file.archived.packed_bytes > 0;
+  };
+  if (std::ranges::any_of(sample.files, is_packed)) return false;
   if (sample.cells[field].place.length < kLeastUnreadBytes) return false;
   if (kind != Kind::list && is_image(source, field)) return false;
   return std::ranges::find(sample.known, field, &KnownValue::field) == sample.known.end();
@@ -346,6 +370,7 @@ std::uint64_t held_bytes(const PendingSample& sample, const SourceInfo& source) 
       if (file.field == i) largest_image = std::max(largest_image, file.bytes);
     }
   }
+  for (const PendingFile& file : sample.files) bytes += file.archived.packed_bytes;
   return bytes + largest_image + 2 * UnreadBytes::kPieceBytes;
 }
 
@@ -390,7 +415,7 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].error != 0) check_read(value_of(i), results[i]);
   }
-  check_archive(batch);
+  check_archives(batch);
   std::vector<Sample> samples(batch.pending.size());
   for (std::size_t s = 0; s < samples.size(); ++s) {
     check_files(batch.pending[s], batch.first + s);
@@ -415,33 +440,32 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
   }
   std::span<std::byte> room = batch.buffer.bytes().subspan(asked.end);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto& [s, f, bytes, path, offset, is_listed_file] = wanted[i];
+    const auto& [s, f, bytes, path, offset, file] = wanted[i];
     PendingSample& pending = batch.pending[s];
     const ValueRead value = value_of(i);
     check_read(value, results[i]);
-    const Bytes extent = Bytes(requests[i].into).first(bytes);
-    const FieldPlace& place = pending.cells[f].place;
-    if (pending.proves(f) && !is_listed_file) {
-      if (const std::uint32_t found = crc32c(extent); found != place.crc32c) {
-        Error error = wrong_value(value, found, place.crc32c);
-        if (source.on_damage != OnDamage::leave_out)
-          throw with_way_out(std::move(error), source.on_damage);
-        pending.damage = damage_text(error);
-        continue;
-      }
+    std::span<std::byte> extent = requests[i].into.first(bytes);
+    try {
+      extent = proved(value, pending, wanted[i], extent, room);
+    } catch (const Error& error) {
+      if (source.on_damage != OnDamage::leave_out || error.code() != Code::damaged)
+        throw with_way_out(error, source.on_damage);
+      pending.damage = damage_text(error);
+      continue;
     }
-    if (const PendingFile* const array = array_of(pending, f); array != nullptr && is_listed_file) {
-      take_array(samples[s], pending, schema, *array, requests[i].into.first(bytes), room);
-    } else if (is_listed_file && schema.fields[f].kind == Kind::list) {
+    if (const PendingFile* const array = array_of(pending, f);
+        array != nullptr && file != nullptr) {
+      take_array(samples[s], pending, schema, *array, extent, room);
+    } else if (file != nullptr && schema.fields[f].kind == Kind::list) {
       Value& list = samples[s].values[f];
       if (!std::holds_alternative<std::vector<Bytes>>(list)) list = std::vector<Bytes>();
-      std::get<std::vector<Bytes>>(list).push_back(extent);
+      std::get<std::vector<Bytes>>(list).emplace_back(extent);
     } else if (schema.fields[f].kind == Kind::list) {
       samples[s].values[f] =
-          split_list(*source.container, extent, place,
+          split_list(*source.container, extent, pending.cells[f].place,
                      elements_of_field(pending.elements, pending.cells, schema, f));
     } else {
-      samples[s].values[f] = extent;
+      samples[s].values[f] = Bytes(extent);
     }
   }
   for (std::size_t s = 0; source.casts && s < samples.size(); ++s) {

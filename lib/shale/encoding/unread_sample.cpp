@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/encoding/archived_value.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/io/read_errors.hpp"
@@ -48,7 +50,7 @@ class UnreadValue final : public UnreadBytes {
     int descriptor = -1;
     std::uint64_t offset = 0;
     std::int64_t modified_ns = 0;
-    std::shared_ptr<const ArchiveFile> archive = nullptr;
+    ArchivedFile archived = {};
     std::shared_ptr<const void> keeps_open = nullptr;
     std::optional<std::uint32_t> crc32c = {};
   };
@@ -66,9 +68,14 @@ class UnreadValue final : public UnreadBytes {
  protected:
   void read_all(const std::function<void(Bytes)>& use) const override {
     if (place_.path.empty()) {
-      UnreadBytes::read_all(use);
-      if (place_.archive) place_.archive->refuse_changes();
-      return;
+      if (!place_.archived.archive) return UnreadBytes::read_all(use);
+      std::uint32_t found = 0;
+      UnreadBytes::read_all([&](Bytes piece) {
+        if (place_.archived.crc32) found = crc32(piece, found);
+        use(piece);
+      });
+      place_.archived.archive->refuse_changes();
+      return check_archived(place_.archived, place_.key, found);
     }
     check_listed(place_.path, size(), place_.modified_ns, place_.number);
     const OpenedForReading file(place_.path);
@@ -138,10 +145,16 @@ class UnreadValues {
  private:
   [[nodiscard]] Unread of_file(const PendingFile& file) const {
     UnreadValue::Place place{.key = sample_.key, .number = number_, .bytes = file.bytes};
-    if (sample_.archive) {
-      place.archive = sample_.archive;
-      place.descriptor = sample_.archive->file().descriptor();
-      place.offset = file.offset;
+    if (file.archived.archive) {
+      const InputFile& archive = file.archived.archive->file();
+      place.archived = file.archived;
+      place.offset = file.archived.offset;
+      place.descriptor = archive.descriptor();
+      if (place.descriptor < 0) {
+        const auto opened = std::make_shared<InputFile>(archive.path());
+        place.descriptor = opened->descriptor();
+        place.keeps_open = opened;
+      }
     } else {
       place.path = file.path;
       place.modified_ns = file.modified_ns;
@@ -154,10 +167,8 @@ class UnreadValues {
     UnreadValue::Place place{.key = sample_.key,
                              .number = number_,
                              .bytes = extent.length,
-                             .descriptor = sample_.archive ? sample_.archive->file().descriptor()
-                                                           : sample_.descriptors[field],
+                             .descriptor = sample_.descriptors[field],
                              .offset = extent.offset,
-                             .archive = sample_.archive,
                              .keeps_open = sample_.keeps_open};
     if (has_crc32c) place.crc32c = extent.crc32c;
     return std::make_shared<UnreadValue>(std::move(place), step_);

@@ -73,7 +73,8 @@ class TreeBelow final : public FileTree {
     return tree_->list(path_of(folder), keeps);
   }
 
-  std::shared_ptr<const ArchiveFile> archive() const override { return tree_->archive(); }
+  std::string fingerprint() const override { return tree_->fingerprint(); }
+  ArchivedFile place_of(std::uint64_t offset) override { return tree_->place_of(offset); }
   std::vector<std::string> notes() const override { return tree_->notes(); }
 
  private:

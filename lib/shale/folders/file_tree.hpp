@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "shale/flow/ordered_pipeline.hpp"
-#include "shale/io/archive_file.hpp"
+#include "shale/format/archive_file.hpp"
 #include "shale/io/walk.hpp"
 
 namespace shale {
@@ -69,8 +69,13 @@ class FileTree {
   /// As list_folder.
   [[nodiscard]] virtual std::vector<FolderEntry> list(
       const std::string& folder, const std::function<bool(const FolderEntry&)>& keeps) = 0;
-  /// The file that all of its files lie in, each at WalkedFile::offset; null: there is none.
-  [[nodiscard]] virtual std::shared_ptr<const ArchiveFile> archive() const { return nullptr; }
+  /// Of archives: what they are, in words, where their files are in them, by WalkedFile::offset.
+  [[nodiscard]] virtual std::string fingerprint() const { return {}; }
+  [[nodiscard]] bool is_archive() const { return !fingerprint().empty(); }
+  [[nodiscard]] virtual ArchivedFile place_of(std::uint64_t offset) {
+    (void)offset;
+    return {};
+  }
   /// What the user should know of it after a walk, a sentence each.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 };

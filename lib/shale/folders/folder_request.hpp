@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shale/folders/file_pairs.hpp"
+#include "shale/format/source.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_rows.hpp"
 
@@ -89,6 +90,7 @@ struct FolderRequest {
   bool may_mix_labels = false;  ///< numbers beside names are names, as with a class table
   bool without_labels = false;  ///< a flat folder whose labels are not asked for: all labels are 0
   bool needs_labels = true;     ///< false: without class folders it is such a one, not an error
+  OnDamage on_damage = OnDamage::stop;         ///< of an archive that has checksums
   std::string scratch_folder = {};             ///< for lists that outgrow the memory
   std::uint64_t memory_bytes = 32 << 20;       ///< for the list of files
   std::uint64_t all_memory_bytes = 256 << 20;  ///< of the run: the names of classes go by it

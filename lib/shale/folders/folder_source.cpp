@@ -34,7 +34,8 @@ namespace {
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 constexpr std::string_view kNoImage = "not the suffix of an image";
 
-bool is_hidden(std::string_view name) { return name.starts_with('.'); }
+// What other programs keep there is no class, whatever it holds.
+constexpr std::string_view kNeverClasses[] = {"__MACOSX", ".ipynb_checkpoints"};
 
 class FolderList final : public InputList {
  public:
@@ -46,6 +47,7 @@ class FolderList final : public InputList {
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
     info_.suffixes = sought_.text();
     info_.keys_are_unique = true;
+    if (tree_->is_archive()) info_.on_damage = request_.on_damage;
     if (!open_stored_listing()) walk();
     list_ignored(
         [this](std::string_view, std::string_view reason) { add_untaken(info_.left_out, reason); });
@@ -88,7 +90,7 @@ class FolderList final : public InputList {
                            .fields = info_.schema.fields,
                            .arrays = arrays_,
                            .has_labels = has_labels_,
-                           .archive = tree_->archive(),
+                           .archives = tree_->is_archive() ? tree_.get() : nullptr,
                            .folders = request_.folders,
                            .metadata = has_metadata_ ? &metadata_fields_ : nullptr});
   }
@@ -135,7 +137,7 @@ class FolderList final : public InputList {
     // Before anything is read: what changes in the meantime then has another stamp later.
     ListingHead head;
     head.facts = listing_facts(request_);
-    if (request_.files.pairs.wants_metadata() && !tree_->archive())
+    if (request_.files.pairs.wants_metadata() && !tree_->is_archive())
       metadata_.emplace(metadata_request(request_, sought_.field()));
     if (request_.files.pairs.policy != PairPolicy::off || !request_.files.pairs.suffixes.empty() ||
         !request_.folders.empty())
@@ -210,8 +212,7 @@ class FolderList final : public InputList {
     if (otherwise.empty()) otherwise = sought_.are_images() ? kNoImage : "not a suffix of --ext";
     if (!sought_.are_images()) return ignore(folder, name, otherwise);
     const std::string path = join_path(request_.root, join_path(folder, name));
-    ignore(folder, name,
-           untaken_pictures_.reason_for(path, otherwise, tree_->archive().get(), offset));
+    ignore(folder, name, untaken_pictures_.reason_for(path, otherwise, tree_->place_of(offset)));
   }
 
   // One image of class rank `rank`, in `folder` relative to the root.
@@ -344,7 +345,7 @@ class FolderList final : public InputList {
       if (may_hold_arrays(i)) arrays.insert(i);
     }
     if (arrays.empty()) return;
-    ArrayHeaders headers(tree_->archive());
+    ArrayHeaders headers;
     while (const std::optional<FolderRow> row = files_->next()) {
       request_.stop_if_asked();
       const std::string path = join_path(row->folder, row->name);
@@ -354,7 +355,7 @@ class FolderList final : public InputList {
         if (partners[i].suffix)
           headers.add(i, fields[i].name,
                       {partner_path(root, path, *partners[i].suffix), partners[i].bytes,
-                       partners[i].offset});
+                       tree_->place_of(partners[i].offset)});
       }
     }
     headers.finish();
@@ -416,7 +417,7 @@ class FolderList final : public InputList {
   }
 
   void ignore_loose(const FolderEntry& entry) {
-    if (is_hidden(entry.name)) return ignore("", entry.name, "hidden");
+    if (is_hidden_name(entry.name)) return ignore("", entry.name, "hidden");
     if (!sought_.takes(entry.name))
       return ignore_other("", entry.name, entry.offset, "beside the class folders");
     ignore("", entry.name, reason_of_loose(entry.name));
@@ -434,7 +435,7 @@ class FolderList final : public InputList {
       return false;
     };
     for (const FolderEntry& entry : tree_->list("", keeps)) {
-      if (!is_hidden(entry.name) || request_.files.hidden == HiddenPolicy::keep) {
+      if (!is_hidden_name(entry.name) || request_.files.hidden == HiddenPolicy::keep) {
         classes.push_back(entry.name);
       } else {
         ignore("", entry.name, "hidden");
@@ -448,7 +449,7 @@ class FolderList final : public InputList {
     if (classes.empty() && loose_files_ > 0) throw no_class_folders();
     if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
-      throw holds_splits(request_.root, classes, tree_->archive() != nullptr);
+      throw holds_splits(request_.root, classes, tree_->is_archive());
     const ClassTable table = table_with(classes, request_.root);
     for (std::string& note : notes_on_classes(classes, table))
       info_.notes.push_back(std::move(note));
@@ -485,6 +486,7 @@ class FolderList final : public InputList {
 
   void refuse_hidden_images(const std::string& name) {
     if (request_.files.hidden != HiddenPolicy::unset) return;
+    if (std::ranges::find(kNeverClasses, name) != std::end(kNeverClasses)) return;
     std::uint64_t files = 0;
     tree_->walk(name, {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
                 [&](const WalkedFile& file) {

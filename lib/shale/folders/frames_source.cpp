@@ -74,20 +74,22 @@ class FramesList final : public InputList {
 
   [[nodiscard]] PendingSample pending(ListedSample video) const override {
     PendingSample sample;
+    std::uint64_t length = 0;
     sample.key = folder_of(video.front().path);
-    sample.archive = request_.tree->archive();
     sample.cells.resize(2);
     sample.cells[1].integer = video.front().label;
     sample.files.reserve(video.size());
     for (const ListedFile& frame : video) {
-      sample.bytes += frame.bytes;
+      const ArchivedFile archived = request_.tree->place_of(frame.offset);
+      length += frame.bytes;
+      sample.bytes += frame.bytes + archived.packed_bytes;
       sample.files.push_back({.path = join_path(request_.root, frame.path),
                               .bytes = frame.bytes,
                               .modified_ns = frame.modified_ns,
-                              .offset = frame.offset});
+                              .archived = archived});
     }
     sample.cells[0].place = {.offset = 0,
-                             .length = sample.bytes,
+                             .length = length,
                              .crc32c = 0,
                              .count = static_cast<std::uint32_t>(sample.files.size())};
     return sample;
@@ -123,7 +125,7 @@ class FramesList final : public InputList {
                        .bytes = file->bytes,
                        .modified_ns = file->files.front().modified_ns,
                        .label = file->cells[1].integer,
-                       .offset = file->files.front().offset});
+                       .offset = file->cells[0].place.offset});
       if (video.size() <= most_frames) continue;
       throw Error(Code::limit, "video has more than {} frames, which --memory has room for",
                   most_frames)
@@ -199,7 +201,7 @@ class FramesList final : public InputList {
 
   [[nodiscard]] std::set<std::string, std::less<>> folders_of(const std::string& class_name) const {
     const auto keeps = [this](const FolderEntry& entry) {
-      const bool is_hidden = entry.name.starts_with('.');
+      const bool is_hidden = is_hidden_name(entry.name);
       return entry.is_directory && (!is_hidden || request_.files.hidden == HiddenPolicy::keep);
     };
     std::set<std::string, std::less<>> names;

@@ -9,6 +9,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/folders/file_pairs.hpp"
+#include "shale/folders/file_tree.hpp"
 #include "shale/folders/metadata_rows.hpp"
 
 namespace shale {
@@ -190,9 +191,13 @@ std::string partner_path(const std::string& root, std::string_view path, std::st
 PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
   PendingSample sample;
   sample.bytes = file.bytes;
-  sample.archive = folder.archive;
   // The time of an archive is compared as a whole.
-  const bool compares_times = folder.archive == nullptr;
+  const bool compares_times = folder.archives == nullptr;
+  const auto archived = [&](std::uint64_t offset) {
+    ArchivedFile place = compares_times ? ArchivedFile() : folder.archives->place_of(offset);
+    sample.bytes += place.packed_bytes;
+    return place;
+  };
   sample.cells.resize(folder.fields.size());
   sample.cells[0].place = {.offset = file.offset, .length = file.bytes};
   const std::size_t first = folder.has_labels ? 2 : 1;
@@ -201,7 +206,7 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
   sample.files.push_back({.path = join_path(folder.root, file.path),
                           .bytes = file.bytes,
                           .modified_ns = compares_times ? file.modified_ns : 0,
-                          .offset = file.offset});
+                          .archived = archived(file.offset)});
   if (!file.has_label) {
     sample.lacks = !file.row.empty()            ? file.row
                    : folder.metadata != nullptr ? "row in metadata.csv or metadata.jsonl"
@@ -230,7 +235,7 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
                             .bytes = partner.bytes,
                             .modified_ns = compares_times ? partner.modified_ns : 0,
                             .field = first + i,
-                            .offset = partner.offset,
+                            .archived = archived(partner.offset),
                             .array = is_array ? folder.arrays[first + i] : nullptr});
   }
   // The shapes of arrays are known when they are read.

@@ -19,6 +19,8 @@
 
 namespace shale {
 
+class FileTree;
+
 /// What is known of a list of samples when all of it has been seen: totals, the fingerprint, the
 /// hash of the labels, and whether those are in order. The samples come in the order of the list,
 /// before any shuffle; each is its files, then its end. One thread.
@@ -126,8 +128,8 @@ struct ListedFolder {
   std::span<const Field> fields = {};  ///< the file, its label if it has one, its partners
   /// Of each field the tensor that its .npy files hold, or null; none: there is no such field.
   std::span<const std::shared_ptr<const Field>> arrays = {};
-  bool has_labels = true;                                ///< there is a field for labels
-  std::shared_ptr<const ArchiveFile> archive = nullptr;  ///< that all of its files lie in
+  bool has_labels = true;        ///< there is a field for labels
+  FileTree* archives = nullptr;  ///< that all of its files lie in; null: they are in folders
   std::vector<NamedFolder> folders = {};  ///< that the partners lie in, behind `root`; or none
   /// The last fields, which come from rows of metadata; null: there are no such rows.
   const std::vector<Field>* metadata = nullptr;

@@ -63,8 +63,8 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
       {"may mix labels", yes_or_no(request.may_mix_labels)},
       {"without labels", yes_or_no(request.without_labels)}};
   // Of listings without these there are some that an older shale wrote.
-  if (request.tree && request.tree->archive())
-    facts.emplace_back("archive", request.tree->archive()->fingerprint());
+  if (request.tree && request.tree->is_archive())
+    facts.emplace_back("archive", request.tree->fingerprint());
   if (!request.labels.label_column.empty() || !request.labels.key_column.empty())
     facts.emplace_back("columns", request.labels.label_column + "\t" + request.labels.key_column);
   if (!request.needs_labels) facts.emplace_back("needs labels", "no");

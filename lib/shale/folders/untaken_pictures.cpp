@@ -79,11 +79,10 @@ std::string UntakenPictures::reason_for(std::string_view name, std::string_view 
 }
 
 std::string UntakenPictures::reason_for(const std::string& path, std::string_view otherwise,
-                                        const ArchiveFile* archive, std::uint64_t offset) {
+                                        const ArchivedFile& archived) {
   return reason_for(path, otherwise, [&](std::span<std::byte> head) -> std::size_t {
     try {
-      return archive != nullptr ? archive->file().read_some(offset, head)
-                                : InputFile(path).read_some(0, head);
+      return archived.archive ? read_beginning(archived, head) : InputFile(path).read_some(0, head);
     } catch (const Error&) {
       return 0;  // nothing is to be read of it
     }

@@ -8,7 +8,7 @@
 
 #include "shale/base/bytes.hpp"
 #include "shale/data/left_out.hpp"
-#include "shale/io/archive_file.hpp"
+#include "shale/format/archive_file.hpp"
 
 namespace shale {
 
@@ -26,10 +26,9 @@ class UntakenPictures {
   /// not that of a picture only the first 1000 are read.
   [[nodiscard]] std::string reason_for(std::string_view name, std::string_view otherwise,
                                        const ReadHead& read_head);
-  /// The same of a file at `path`; or, in an archive, of what begins at `offset`.
+  /// The same of a file at `path`, or one in an archive.
   [[nodiscard]] std::string reason_for(const std::string& path, std::string_view otherwise,
-                                       const ArchiveFile* archive = nullptr,
-                                       std::uint64_t offset = 0);
+                                       const ArchivedFile& archived = {});
 
  private:
   std::uint64_t looked_at_ = 0;

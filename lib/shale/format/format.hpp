@@ -342,6 +342,9 @@ void check_dialect(const Format& format, const Parsing& parsing, std::string_vie
 
 /// The format with the highest bid for a file; null if none bids.
 [[nodiscard]] const Format* detect_format(const Probe& probe);
+/// Whether a file is a zip archive, but not what some format takes for its own, by its content or
+/// its name: one of any files. Errors: same as InputFile.
+[[nodiscard]] bool is_zip_of_files(const InputFile& file);
 
 /// A sample of fixed rows as a record: one part per field, as it is stored. Formats of fixed rows
 /// use it as Format::encode. Errors: Code::schema, naming field and sample, for a number that its

@@ -18,7 +18,7 @@
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/data/unfit_numbers.hpp"
-#include "shale/io/archive_file.hpp"
+#include "shale/format/archive_file.hpp"
 
 namespace shale {
 
@@ -28,12 +28,12 @@ class Transform;  // encoding/transform.hpp
 
 /// A small file to be read as the value of a field, or as one element of a list.
 struct PendingFile {
-  std::string path;  ///< of a file in PendingSample::archive: only its name
+  std::string path;  ///< of one in an archive: only its name
   std::uint64_t bytes = 0;
   /// Since 1970, when it was listed long ago: it must be the same now. 0: not compared.
   std::int64_t modified_ns = 0;
-  std::size_t field = 0;     ///< of the schema
-  std::uint64_t offset = 0;  ///< in the archive, if there is one
+  std::size_t field = 0;       ///< of the schema
+  ArchivedFile archived = {};  ///< if it lies in an archive
   /// Of an .npy file whose array is the value: the tensor that it is to be. Null: the file itself
   /// is.
   std::shared_ptr<const Field> array = nullptr;
@@ -65,8 +65,6 @@ struct PendingSample {
   std::uint64_t rows = 1, first_number = 0;  ///< of a run: how many, and the number of the first
   std::vector<IndexCell>
       cells;  ///< a field each: numbers as they are, located fields with offset and length
-  /// What each of `files` lies in; null: they are files of their own.
-  std::shared_ptr<const ArchiveFile> archive = nullptr;
   /// The small files that its located fields are, in the order of the fields; those of a list one
   /// after the other, and its place then has their number, and the sum of their bytes. A located
   /// field that has none, and is not among `known`, lies in an open file.
@@ -97,7 +95,7 @@ struct PendingSample {
   std::vector<std::size_t> unproved = {};
   /// What casts did not fit so far; null: nothing.
   std::shared_ptr<const UnfitNumbers> unfit = {};
-  std::uint64_t bytes = 0;  ///< to be read, and to be cast into: what a lease must cover
+  std::uint64_t bytes = 0;  ///< to be read, unpacked and cast into: what a lease must cover
 
   [[nodiscard]] bool proves(std::size_t field) const {
     return has_crc32c && std::ranges::find(unproved, field) == unproved.end();

@@ -13,7 +13,9 @@ std::optional<struct stat> ask(const std::string& path, const Stat& call) {
   struct stat facts {};
   if (retried(path, [&] { return call(path.c_str(), &facts); }) == 0) return facts;
   const int error = errno;
-  if (error == ENOENT || error == ENOTDIR) return std::nullopt;
+  // A pattern that spells out many files is longer than any name.
+  const bool is_pattern = error == ENAMETOOLONG && path.find('{') != std::string::npos;
+  if (error == ENOENT || error == ENOTDIR || is_pattern) return std::nullopt;
   throw Error(Code::io, "cannot be reached").at(path).because_errno(error);
 }
 

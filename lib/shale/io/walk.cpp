@@ -36,6 +36,8 @@ bool needs_stat(const dirent& entry) {
 
 }  // namespace
 
+bool is_hidden_name(std::string_view name) { return name.front() == '.' || name == "__MACOSX"; }
+
 // One folder being read.
 class OpenFolder {
  public:
@@ -97,8 +99,6 @@ namespace {
 
 // A part: what is held of a folder at a time, and how long a stop may have to wait.
 constexpr std::size_t kMostEntries = 512, kMostNameBytes = 32 * 1024;
-
-bool is_hidden_name(std::string_view name) { return name.front() == '.'; }
 
 void add_entry(FolderPart& part, const dirent& told, const FolderQuestion& question) {
   const std::string_view name = told.d_name;
@@ -220,7 +220,7 @@ class Walk {
   }
 
   void meet(std::string_view name, const FolderPart::Entry& entry, Level& level) {
-    if (name.front() == '.' && !options_.keep_hidden) {
+    if (is_hidden_name(name) && !options_.keep_hidden) {
       ++counts_.hidden;
       pass_over(name, PassedOver::hidden);
     } else if (entry.type == S_IFREG) {

@@ -14,6 +14,10 @@ namespace shale {
 
 class OpenFolder;
 
+/// Whether a name is that of something hidden: it begins with a dot, or is that of the folder which
+/// a Mac packs beside the others, "__MACOSX".
+[[nodiscard]] bool is_hidden_name(std::string_view name);
+
 /// What is to be known of the entries of a folder.
 struct FolderQuestion {
   bool keep_hidden = false;
@@ -60,7 +64,7 @@ struct WalkedFile {
   std::string_view name;
   std::uint64_t bytes;           ///< 0 unless the walk was asked for sizes
   std::int64_t modified_ns = 0;  ///< since 1970; 0 as `bytes`
-  std::uint64_t offset = 0;      ///< where it begins in the archive that it lies in, if it does
+  std::uint64_t offset = 0;      ///< of one in archives: what FileTree::place_of takes
 };
 
 /// Why a walk passes an entry over.

@@ -265,11 +265,12 @@ class JoinIndexer {
       sample.cells[known.field].place = keep(known.bytes);
     }
     for (const PendingFile& file : sample.files) {
-      if (sample.archive || schema_.fields[file.field].kind == Kind::list) {
+      const bool is_archived = file.archived.archive != nullptr;
+      if (is_archived || schema_.fields[file.field].kind == Kind::list) {
         throw convert_instead(Error(Code::unsupported,
                                     "field '{}' of the join is {}, which is not read in place",
                                     printable(schema_.fields[file.field].name),
-                                    sample.archive ? "in an archive" : "a list of files")
+                                    is_archived ? "in an archive" : "a list of files")
                                   .for_sample(sample.key, sample.first_number));
       }
       sample.cells[file.field].place = keep_file(file, sample);

@@ -89,6 +89,7 @@ FolderRequest folder_request(const SoughtInput& input) {
           .classes = request.classes,
           .files = std::move(files),
           .needs_labels = request.fields.takes(kLabelField),
+          .on_damage = request.on_damage,
           .scratch_folder = input.scratch_folder,
           .memory_bytes = list_memory(request.memory_bytes),
           .all_memory_bytes = request.memory_bytes,
@@ -178,13 +179,14 @@ void refuse_other_files(const std::string& folder) {
 
 Recognition recognize_folder(SoughtInput& input) {
   if (!input.is_one()) return {};
-  const bool is_archive = archive_of_path(input.path()).has_value();
-  const Place place = is_archive ? Place::other_folder : look_at(input.path());
+  const std::optional<ArchivePath> archive = archive_of_path(input.path());
+  const Place place = archive ? Place::other_folder : look_at(input.path());
   const bool is_folder = place == Place::empty_folder || place == Place::other_folder;
-  if (!is_folder || (!is_archive && file_of_path(input.path()))) return {};
-  return {is_archive ? Certainty::certain : Certainty::by_name, [](SoughtInput& found) {
+  if (!is_folder || (!archive && file_of_path(input.path()))) return {};
+  return {archive ? Certainty::certain : Certainty::by_name, [archive](SoughtInput& found) {
             FolderRequest folder = folder_request(found);
-            if (!folder.tree) folder.tree = open_tree_of_archive(folder);
+            if (!folder.tree && archive) folder.tree = open_archive_tree(folder, *archive);
+            if (archive) folder.root = shown_archives(*archive, folder.root);
             try {
               return open_files(found.request, std::move(folder));
             } catch (const Error& error) {

@@ -1,6 +1,9 @@
 #include "shale/sources/input_request.hpp"
 
-#include "shale/archives/archive_tree.hpp"
+#include <algorithm>
+#include <iterator>
+
+#include "shale/archives/archive_path.hpp"
 #include "shale/archives/stream_path.hpp"
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/printable.hpp"
@@ -18,7 +21,8 @@ std::vector<std::string> inputs_of(const InputRequest& request) {
   for (const std::string& input : request.inputs) {
     inputs.push_back(path_in_word(input));
     if (std::optional<ArchivePath> path = archive_of_path(inputs.back())) {
-      inputs.back() = std::move(path->archive);
+      inputs.pop_back();
+      std::ranges::move(path->archives, std::back_inserter(inputs));
     } else if (std::optional<StreamPath> stream = stream_of_path(inputs.back())) {
       if (is_stdin(*stream)) {
         inputs.pop_back();

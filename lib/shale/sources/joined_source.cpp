@@ -369,7 +369,6 @@ class JoinedSource final : public OrderableSource {
       if (all.damage.empty()) all.damage = std::move(one.damage);
       all.has_crc32c = all.has_crc32c || one.has_crc32c;
       files.push_back(std::move(one.keeps_open));
-      if (one.archive) all.archive = std::move(one.archive);
     }
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       const JoinedField& field = fields_[i];

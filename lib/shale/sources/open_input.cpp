@@ -1,10 +1,11 @@
 #include "shale/sources/open_input.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <utility>
 
-#include "shale/archives/archive_tree.hpp"
+#include "shale/archives/archive_set.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/field_name.hpp"
@@ -29,8 +30,8 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
   return Error(Code::unsupported, "{} is not supported yet as input", kind)
       .at(input)
       .hint(
-          "this version reads image folders, flat folders with --labels, .tar archives of both, "
-          ".npy and .npz arrays, shale datasets, and LMDB, HDF5 and TFRecord files");
+          "this version reads image folders, flat folders with --labels, .tar and .zip archives of "
+          "both, .npy and .npz arrays, shale datasets, and LMDB, HDF5 and TFRecord files");
 }
 
 constexpr std::string_view kSingleFile = "a single file", kCompressedFile = "a compressed file";
@@ -43,7 +44,32 @@ std::string_view kind_of_file(const std::string& path) {
   return kSingleFile;
 }
 
+// Archives by their first bytes, with a command that unpacks them.
+struct OtherArchive {
+  std::string_view begin, name, command;
+};
+constexpr OtherArchive kOtherArchives[] = {
+    {std::string_view("7z\xbc\xaf\x27\x1c", 6), "a 7z archive", "7z x '{}' -oFOLDER"},
+    {"Rar!\x1a\x07", "a RAR archive", "unrar x '{}' FOLDER/"},
+};
+
+std::optional<Error> other_archive(const std::string& input) {
+  std::array<std::byte, 8> head{};
+  const std::size_t bytes = InputFile(input).read_some(0, head);
+  const std::string_view begin = as_text(Bytes(head).first(bytes));
+  for (const OtherArchive& one : kOtherArchives) {
+    if (!begin.starts_with(one.begin)) continue;
+    const std::string unpack = fmt::format(fmt::runtime(one.command), printable(input));
+    return Error(Code::unsupported, "is {}, which is not supported as input", one.name)
+        .at(input)
+        .hint(fmt::format("unpack it, and convert the folder: {} && shale convert FOLDER OUT ...",
+                          unpack));
+  }
+  return std::nullopt;
+}
+
 Error unknown_file(const std::string& input) {
+  if (std::optional<Error> error = other_archive(input)) return *std::move(error);
   const std::string suffix = fs::path(input).extension().string();
   const std::string_view kind = kind_of_file(input);
   if (kind == kSingleFile && InputFile(input).size() == 0) {
@@ -61,11 +87,7 @@ Error unknown_file(const std::string& input) {
             "decompress "
             "it first");
   }
-  if (suffix == ".tar") {
-    return Error(Code::unsupported, "does not start like a tar archive")
-        .at(input)
-        .hint("restore it from an intact copy; if it is compressed, decompress it");
-  }
+  if (suffix == ".tar") return no_archive(input);
   const bool is_of_numpy = suffix == ".npy" || suffix == ".npz";
   if (is_of_numpy || suffix == ".pt" || suffix == ".safetensors") {
     return Error(Code::unsupported, "does not start like {} file",

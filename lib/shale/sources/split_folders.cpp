@@ -51,7 +51,7 @@ std::vector<std::string> folders_in(FileTree& tree, const std::string& folder, H
                                     Beside beside) {
   std::vector<std::string> names;
   const auto keeps = [&](const FolderEntry& entry) {
-    const bool is_hidden = entry.name.starts_with('.') && hidden != HiddenPolicy::keep;
+    const bool is_hidden = is_hidden_name(entry.name) && hidden != HiddenPolicy::keep;
     const bool is_taken = entry.is_directory && !is_hidden;
     if (!is_taken) beside(entry.name);
     return is_taken;
@@ -141,13 +141,13 @@ std::optional<SplitFolders> splits_in_folder(const InputRequest& request, const 
        })) {
     // Datasets that --split made have any name.
     are_splits = are_splits && (is_split_name(name) ||
-                                (!tree->archive() && holds_dataset(join_path(root, name))));
+                                (!tree->is_archive() && holds_dataset(join_path(root, name))));
     splits.names.push_back(std::move(name));
   }
   if (splits.names.empty() || !are_splits) return std::nullopt;
   const auto train = std::ranges::find(splits.names, kTrain);
   if (train != splits.names.end()) std::rotate(splits.names.begin(), train, train + 1);
-  if (tree->archive()) splits.tree = tree;
+  if (tree->is_archive()) splits.tree = tree;
   if (splits.tree || !are_datasets(root, splits.names)) {
     find_classes(*tree, request, splits);
   } else if (std::erase(splits.beside, std::string(kDuplicatesName)) > 0) {

@@ -58,12 +58,10 @@ ImageInfo image_in_largest(const SourceInfo& info, std::size_t field) {
   if (!info.largest) return {};
   const auto file = std::ranges::find(info.largest->files, field, &PendingFile::field);
   if (file == info.largest->files.end()) return {};
-  std::optional<InputFile> own;
-  if (!info.largest->archive) own.emplace(file->path);
-  const InputFile& from = own ? *own : info.largest->archive->file();
   const auto probed = [&](std::uint64_t bytes) {
     std::vector<std::byte> head(std::min(file->bytes, bytes));
-    head.resize(from.read_some(file->offset, head));
+    head.resize(file->archived.archive ? read_beginning(file->archived, head)
+                                       : InputFile(file->path).read_some(0, head));
     return probe_image(head, "");
   };
   ImageInfo image = probed(kHeadBytes);

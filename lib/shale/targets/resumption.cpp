@@ -127,25 +127,31 @@ std::string modified_text(std::int64_t ns) {
 void add_stamp(Identity& identity, const std::string& input) {
   const std::string path = path_in_word(input);
   std::error_code error;
+  const std::optional<ArchivePath> archive = archive_of_path(path);
   std::optional<std::string> file = fs::is_regular_file(path, error) ? path : file_of_path(path);
-  if (std::optional<ArchivePath> archive = archive_of_path(path)) {
-    file = std::move(archive->archive);
+  if (archive) {
+    file.reset();
+    if (archive->archives.size() == 1) file = archive->archives.front();
   } else if (std::optional<StreamPath> stream = stream_of_path(path)) {
     if (!fs::is_regular_file(stream->file, error)) return;  // read once: its bytes say what it is
     file = std::move(stream->file);
   }
-  const auto files = archive_of_path(path) ? std::nullopt : files_of_set(path);
+  std::vector<std::string> files = archive ? archive->archives : std::vector<std::string>();
+  if (!archive) {
+    for (const SetMember& one : files_of_set(path).value_or(std::vector<SetMember>()))
+      files.push_back(one.path);
+  }
   if (file) {
     const FileStamp stamp = stamp_of(*file).value_or(FileStamp{});
     identity.emplace_back(
         fmt::format("input file {}", printable(fs::path(*file).filename().string())),
         fmt::format("{} bytes, {}", stamp.bytes, modified_text(stamp.modified_ns)));
   }
-  if (!files) return;
+  if (files.empty() || (archive && file)) return;
   std::uint64_t bytes = 0;
   std::string stamps;
-  for (const SetMember& one : *files) {
-    const FileStamp of_one = stamp_of(one.path).value_or(FileStamp{});
+  for (const std::string& one : files) {
+    const FileStamp of_one = stamp_of(one).value_or(FileStamp{});
     bytes += of_one.bytes;
     stamps += fmt::format("{} {}\n", of_one.bytes, of_one.modified_ns);
   }

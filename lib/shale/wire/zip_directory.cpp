@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
@@ -14,7 +15,7 @@ constexpr std::uint32_t kEndSignature = 0x06054b50, kLocatorSignature = 0x07064b
                         kEnd64Signature = 0x06064b50, kEntrySignature = 0x02014b50,
                         kLocalSignature = 0x04034b50;
 constexpr std::uint64_t kEndBytes = 22, kLocatorBytes = 20, kEnd64Bytes = 56, kEntryBytes = 46,
-                        kLocalBytes = 30, kMostCommentBytes = 65'535;
+                        kMostCommentBytes = 65'535;
 constexpr std::uint16_t kIn64 = 0xffff;  // "see the zip64 record"
 constexpr std::uint32_t kIn64Wide = 0xffffffff;
 constexpr std::uint16_t kStored = 0, kDeflated = 8;
@@ -27,13 +28,42 @@ struct Directory {
   std::uint64_t limit = 0;  // where the first end record begins
 };
 
-// A directory entry as far as the local header is needed to complete it.
-struct Entry {
-  ZipMember member;
-  std::uint64_t place = 0;         // of the entry itself
-  std::uint64_t local_offset = 0;  // of the local header
-  std::uint16_t method = 0;
-};
+using Entry = ZipEntryOfDirectory;
+
+// The characters of bytes from 128 on in names that are not UTF-8.
+constexpr std::u16string_view kCodePage437 =
+    u"\u00c7\u00fc\u00e9\u00e2\u00e4\u00e0\u00e5\u00e7\u00ea\u00eb\u00e8\u00ef\u00ee\u00ec\u00c4"
+    u"\u00c5"
+    u"\u00c9\u00e6\u00c6\u00f4\u00f6\u00f2\u00fb\u00f9\u00ff\u00d6\u00dc\u00a2\u00a3\u00a5\u20a7"
+    u"\u0192"
+    u"\u00e1\u00ed\u00f3\u00fa\u00f1\u00d1\u00aa\u00ba\u00bf\u2310\u00ac\u00bd\u00bc\u00a1\u00ab"
+    u"\u00bb"
+    u"\u2591\u2592\u2593\u2502\u2524\u2561\u2562\u2556\u2555\u2563\u2551\u2557\u255d\u255c\u255b"
+    u"\u2510"
+    u"\u2514\u2534\u252c\u251c\u2500\u253c\u255e\u255f\u255a\u2554\u2569\u2566\u2560\u2550\u256c"
+    u"\u2567"
+    u"\u2568\u2564\u2565\u2559\u2558\u2552\u2553\u256b\u256a\u2518\u250c\u2588\u2584\u258c\u2590"
+    u"\u2580"
+    u"\u03b1\u00df\u0393\u03c0\u03a3\u03c3\u00b5\u03c4\u03a6\u0398\u03a9\u03b4\u221e\u03c6\u03b5"
+    u"\u2229"
+    u"\u2261\u00b1\u2265\u2264\u2320\u2321\u00f7\u2248\u00b0\u2219\u00b7\u221a\u207f\u00b2\u25a0"
+    u"\u00a0";
+
+std::string utf8_of_code_page(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const std::uint32_t code = byte < 128 ? byte : kCodePage437[byte - 128U];
+    if (code < 0x80) {
+      text += static_cast<char>(code);
+      continue;
+    }
+    if (code >= 0x800) text += static_cast<char>(0xe0U | code >> 12U);
+    text += static_cast<char>(code >= 0x800 ? 0x80U | (code >> 6U & 0x3fU) : 0xc0U | code >> 6U);
+    text += static_cast<char>(0x80U | (code & 0x3fU));
+  }
+  return text;
+}
 
 class DirectoryReader {
  public:
@@ -41,9 +71,19 @@ class DirectoryReader {
       : size_(size), view_(view), where_(where) {}
 
   std::vector<ZipMember> read() {
-    const Directory directory = find_directory();
-    refuse_archive_before(directory);
-    std::vector<Entry> entries = read_entries(directory);
+    const Directory directory = find();
+    if (directory.members > kMostZipMembers) {
+      throw Error(Code::limit, "zip archive of {} members, more than the limit of {}",
+                  directory.members, kMostZipMembers)
+          .at(where_, directory.limit);
+    }
+    std::vector<Entry> entries;
+    entries.reserve(directory.members);
+    read_entries(directory.begin, directory.bytes, directory.members, [&](const Entry& entry) {
+      check_kind(entry);
+      entries.push_back(entry);
+      return true;
+    });
     for (Entry& entry : entries) find_data(entry, directory);
     check_overlaps(entries);
     refuse_archive_before(entries);
@@ -52,6 +92,58 @@ class DirectoryReader {
     members.reserve(entries.size());
     for (Entry& entry : entries) members.push_back(std::move(entry.member));
     return members;
+  }
+
+  [[nodiscard]] Directory find() const {
+    const Directory directory = find_directory();
+    refuse_archive_before(directory);
+    return directory;
+  }
+
+  void read_entries(std::uint64_t begin, std::uint64_t bytes, std::uint64_t members,
+                    const std::function<bool(const Entry&)>& use) const {
+    std::uint64_t at = begin;
+    const std::uint64_t end = begin + bytes;
+    for (std::uint64_t i = 0; i < members; ++i) {
+      if (end - at < kEntryBytes) throw cut_directory(at);
+      ByteReader lengths = reader(at + 28, 6);
+      std::uint64_t length = kEntryBytes;
+      for (int part = 0; part < 3; ++part) length += lengths.read_u16();
+      if (length > end - at) throw cut_directory(at);
+      if (!use(read_entry(at, length))) return;
+      at += length;
+    }
+    if (at != end) throw damaged(at, "zip directory has {} extra bytes", end - at);
+  }
+
+  [[nodiscard]] ZipMember member_at(const Entry& entry, Bytes head, std::uint64_t end) const {
+    ZipMember member = entry.member;
+    const std::uint64_t begin = entry.local_offset;
+    if (begin > end || end - begin < kZipLocalBytes) throw out_of_file(entry);
+    ByteReader in(head.first(kZipLocalBytes), where_, begin);
+    if (in.read_u32() != kLocalSignature) {
+      throw damaged(begin, "expected the local header of member '{}' here", printable(member.name));
+    }
+    in.skip(4);  // version, flags
+    const std::uint16_t method = in.read_u16();
+    in.skip(16);  // time, checksum and sizes, which may follow the data
+    const std::uint64_t name_bytes = in.read_u16(), extra_bytes = in.read_u16();
+    const std::uint64_t head_bytes = kZipLocalBytes + name_bytes + extra_bytes;
+    if (head_bytes > end - begin || member.data_bytes > end - begin - head_bytes) {
+      throw out_of_file(entry);
+    }
+    const std::string_view name = as_text(head.subspan(kZipLocalBytes));
+    if (name_bytes != member.name.size() || name != member.name || method != entry.method) {
+      throw damaged(begin, "local header is for '{}' (method {}), but the directory says '{}' ({})",
+                    printable(name.substr(0, name_bytes)), method, printable(member.name),
+                    entry.method);
+    }
+    if (!member.is_deflated && member.data_bytes != member.bytes) {
+      throw damaged(entry.place, "stored member '{}' of {} bytes takes {} in the archive",
+                    printable(member.name), member.bytes, member.data_bytes);
+    }
+    member.data_offset = begin + head_bytes;
+    return member;
   }
 
  private:
@@ -148,30 +240,7 @@ class DirectoryReader {
       throw damaged(directory.limit, "zip directory of {} bytes cannot hold {} members",
                     directory.bytes, directory.members);
     }
-    if (directory.members > kMostZipMembers) {
-      throw Error(Code::limit, "zip archive of {} members, more than the limit of {}",
-                  directory.members, kMostZipMembers)
-          .at(where_, directory.limit);
-    }
     return directory;
-  }
-
-  [[nodiscard]] std::vector<Entry> read_entries(const Directory& directory) const {
-    std::vector<Entry> entries;
-    entries.reserve(directory.members);
-    std::uint64_t at = directory.begin;
-    const std::uint64_t end = directory.begin + directory.bytes;
-    for (std::uint64_t i = 0; i < directory.members; ++i) {
-      if (end - at < kEntryBytes) throw cut_directory(at);
-      ByteReader lengths = reader(at + 28, 6);
-      std::uint64_t length = kEntryBytes;
-      for (int part = 0; part < 3; ++part) length += lengths.read_u16();
-      if (length > end - at) throw cut_directory(at);
-      entries.push_back(read_entry(at, length));
-      at += length;
-    }
-    if (at != end) throw damaged(at, "zip directory has {} extra bytes", end - at);
-    return entries;
   }
 
   [[nodiscard]] Error cut_directory(std::uint64_t at) const {
@@ -185,8 +254,9 @@ class DirectoryReader {
     Entry entry;
     entry.place = place;
     ZipMember& member = entry.member;
-    in.skip(4);  // versions
-    const std::uint16_t flags = in.read_u16();
+    entry.made_by = in.read_u16();
+    in.skip(2);  // the version that it needs
+    entry.flags = in.read_u16();
     entry.method = in.read_u16();
     in.skip(4);  // time
     member.crc32 = in.read_u32();
@@ -195,31 +265,52 @@ class DirectoryReader {
     const std::uint16_t name_bytes = in.read_u16(), extra_bytes = in.read_u16();
     in.skip(2);  // length of the comment
     const std::uint16_t disk = in.read_u16();
-    in.skip(6);  // attributes
+    in.skip(2);  // attributes of the content
+    entry.attributes = in.read_u32();
     entry.local_offset = in.read_u32();
     member.name = as_text(in.read_bytes(name_bytes));
-    check_kind(entry, flags);
-    read_zip64_extra(entry, ByteReader(in.read_bytes(extra_bytes), where_, in.offset()));
+    member.is_deflated = entry.method == kDeflated;
+    const std::uint64_t extra_offset = in.offset();
+    const Bytes extra = in.read_bytes(extra_bytes);
+    read_zip64_extra(entry, ByteReader(extra, where_, extra_offset));
+    entry.name = name_of(entry, extra);
     if (disk != 0 && disk != kIn64) throw several_disks(place);
     return entry;
   }
 
-  void check_kind(Entry& entry, std::uint16_t flags) const {
+  [[nodiscard]] static std::string name_of(const Entry& entry, Bytes extra) {
+    constexpr std::uint16_t kUtf8Flag = 1U << 11, kUnicodePath = 0x7075;
+    const std::string& name = entry.member.name;
+    if ((entry.flags & kUtf8Flag) != 0 || is_utf8(name)) return name;
+    for (ByteReader in(extra); in.remaining() >= 4;) {
+      const std::uint16_t id = in.read_u16(), bytes = in.read_u16();
+      if (bytes > in.remaining()) break;
+      const Bytes content = in.read_bytes(bytes);
+      if (id != kUnicodePath || bytes < 5) continue;
+      ByteReader path(content);
+      path.skip(1);  // its version
+      const bool is_of_name = path.read_u32() == crc32(as_bytes(name));
+      const std::string_view text = as_text(content.subspan(5));
+      if (is_of_name && is_utf8(text)) return std::string(text);
+    }
+    return utf8_of_code_page(name);
+  }
+
+  void check_kind(const Entry& entry) const {
     const ZipMember& member = entry.member;
     if (!is_utf8(member.name)) {
       throw unsupported(entry.place, "name of member '{}' is not UTF-8", printable(member.name))
           .hint("write the archive again with numpy.savez, whose names are UTF-8");
     }
-    if ((flags & kEncryptedFlags) != 0) {
+    if (entry.is_encrypted()) {
       throw unsupported(entry.place, "member '{}' is encrypted", printable(member.name))
           .hint("write the archive again without a password");
     }
-    if ((flags & kPatchFlag) != 0 || (entry.method != kStored && entry.method != kDeflated)) {
+    if (!entry.is_readable()) {
       throw unsupported(entry.place, "member '{}' is compressed by method {}, not deflate",
                         printable(member.name), entry.method)
           .hint("write the archive again with numpy.savez or numpy.savez_compressed");
     }
-    entry.member.is_deflated = entry.method == kDeflated;
   }
 
   void read_zip64_extra(Entry& entry, ByteReader extra) const {
@@ -248,31 +339,10 @@ class DirectoryReader {
 
   // The local header has lengths of its own for name and extra field.
   void find_data(Entry& entry, const Directory& directory) const {
-    ZipMember& member = entry.member;
     const std::uint64_t begin = entry.local_offset, end = directory.begin;
-    if (begin > end || end - begin < kLocalBytes) throw out_of_file(entry);
-    ByteReader in = reader(begin, kLocalBytes);
-    if (in.read_u32() != kLocalSignature) {
-      throw damaged(begin, "expected the local header of member '{}' here", printable(member.name));
-    }
-    in.skip(4);  // version, flags
-    const std::uint16_t method = in.read_u16();
-    in.skip(16);  // time, checksum and sizes, which may follow the data
-    const std::uint64_t name_bytes = in.read_u16(), extra_bytes = in.read_u16();
-    const std::uint64_t head_bytes = kLocalBytes + name_bytes + extra_bytes;
-    if (head_bytes > end - begin || member.data_bytes > end - begin - head_bytes) {
-      throw out_of_file(entry);
-    }
-    const Bytes name = view_(begin + kLocalBytes, name_bytes);
-    if (as_text(name) != member.name || method != entry.method) {
-      throw damaged(begin, "local header is for '{}' (method {}), but the directory says '{}' ({})",
-                    printable(as_text(name)), method, printable(member.name), entry.method);
-    }
-    if (!member.is_deflated && member.data_bytes != member.bytes) {
-      throw damaged(entry.place, "stored member '{}' of {} bytes takes {} in the archive",
-                    printable(member.name), member.bytes, member.data_bytes);
-    }
-    member.data_offset = begin + head_bytes;
+    const std::uint64_t left = end - std::min(begin, end);
+    const std::uint64_t bytes = std::min(left, kZipLocalBytes + entry.member.name.size());
+    entry.member = member_at(entry, bytes == 0 ? Bytes() : view_(begin, bytes), end);
   }
 
   [[nodiscard]] Error out_of_file(const Entry& entry) const {
@@ -348,6 +418,35 @@ class DirectoryReader {
 };
 
 }  // namespace
+
+bool ZipEntryOfDirectory::is_encrypted() const { return (flags & kEncryptedFlags) != 0; }
+
+bool ZipEntryOfDirectory::is_readable() const {
+  return (flags & kPatchFlag) == 0 && (method == kStored || method == kDeflated);
+}
+
+std::uint32_t ZipEntryOfDirectory::unix_mode() const {
+  constexpr unsigned kUnix = 3;
+  return made_by >> 8U == kUnix ? attributes >> 16U : 0;
+}
+
+ZipDirectory::ZipDirectory(std::uint64_t size, ViewBytes view, std::string_view where)
+    : size_(size), view_(std::move(view)), where_(where) {
+  const Directory directory = DirectoryReader(size_, view_, where_).find();
+  begin_ = directory.begin;
+  bytes_ = directory.bytes;
+  members_ = directory.members;
+}
+
+void ZipDirectory::for_each(const std::function<bool(const ZipEntryOfDirectory&)>& use) const {
+  DirectoryReader(size_, view_, where_).read_entries(begin_, bytes_, members_, use);
+}
+
+ZipMember zip_member_at(const ZipEntryOfDirectory& entry, Bytes head, std::uint64_t directory_begin,
+                        std::string_view where) {
+  const ViewBytes none;
+  return DirectoryReader(0, none, where).member_at(entry, head, directory_begin);
+}
 
 std::vector<ZipMember> read_zip_directory(std::uint64_t size, const ViewBytes& view,
                                           std::string_view where) {

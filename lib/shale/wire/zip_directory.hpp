@@ -41,6 +41,46 @@ struct ZipMember {
   bool is_repeated = false;       ///< another member has the same name
 };
 
+/// A file as the central directory alone has it: where its data are is in its local header.
+struct ZipEntryOfDirectory {
+  ZipMember member;         ///< its name is as it is stored
+  std::string name;         ///< UTF-8, by what the entry says of it, else of the old code page 437
+  std::uint64_t place = 0;  ///< of the entry itself
+  std::uint64_t local_offset = 0;  ///< of the local header
+  std::uint16_t method = 0, flags = 0, made_by = 0;
+  std::uint32_t attributes = 0;
+
+  [[nodiscard]] bool is_encrypted() const;
+  /// Stored or deflated.
+  [[nodiscard]] bool is_readable() const;
+  /// As stat has it; 0: the entry was not made on Unix.
+  [[nodiscard]] std::uint32_t unix_mode() const;
+};
+
+/// The central directory of a zip archive of any number of files. Nothing is kept of it. Errors, of
+/// the constructor and of for_each: as read_zip_directory has them, but for kinds of members.
+class ZipDirectory {
+ public:
+  /// What it is given must outlive it.
+  ZipDirectory(std::uint64_t size, ViewBytes view, std::string_view where);
+
+  [[nodiscard]] std::uint64_t begin() const { return begin_; }
+  /// In its order, until `use` returns false.
+  void for_each(const std::function<bool(const ZipEntryOfDirectory&)>& use) const;
+
+ private:
+  std::uint64_t size_, begin_ = 0, bytes_ = 0, members_ = 0;
+  ViewBytes view_;
+  std::string_view where_;
+};
+
+inline constexpr std::uint64_t kZipLocalBytes = 30;  // of a local header, without name and extra
+
+/// The member, with the place of its data, from its local header and the name behind that. Errors:
+/// Code::damaged for a header of something else, and for data that do not lie before the directory.
+[[nodiscard]] ZipMember zip_member_at(const ZipEntryOfDirectory& entry, Bytes head,
+                                      std::uint64_t directory_begin, std::string_view where);
+
 /// Whether a file begins like a zip archive: with its first file, or the end of an empty one.
 [[nodiscard]] constexpr bool is_zip(std::string_view head) {
   return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");

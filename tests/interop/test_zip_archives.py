@@ -1,0 +1,160 @@
+"""Zip archives of photos, written by Info-ZIP, 7-Zip and Python's zipfile, beside the folder that they were made of."""
+
+import os
+import shutil
+import struct
+import subprocess
+import zipfile
+
+import pytest
+from conftest import jpeg, run_shale, write
+from test_archive_sets import shards, write_tar
+
+PACK = "--to", "record", "--quiet"
+HAS_7Z = shutil.which("7z") is not None
+
+
+@pytest.fixture(name="folder")
+def folder_fixture(tmp_path):
+    for seed in range(20):
+        write(tmp_path / "folder", f"{('cat', 'dog')[seed % 2]}/{seed}.jpg", jpeg(seed))
+    write(tmp_path / "folder", "dog/empty.jpg", b"")
+    write(tmp_path / "folder", "README.txt", b"text " * 100)
+    run_shale("convert", tmp_path / "folder", tmp_path / "expected", *PACK, code=4)
+    return tmp_path / "folder"
+
+
+def pack(folder, archive, *command):
+    subprocess.run([*command, archive, "."], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return archive
+
+
+def writers(folder, tmp_path):
+    yield pack(folder, tmp_path / "stored.zip", "zip", "-qr0")
+    yield pack(folder, tmp_path / "deflated.zip", "zip", "-qr9")
+    if HAS_7Z:
+        yield pack(folder, tmp_path / "seven.zip", "7z", "a", "-tzip")
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        path = tmp_path / f"python-{method}.zip"
+        with zipfile.ZipFile(path, "w", method) as archive:
+            for file in sorted(folder.rglob("*.*"), reverse=True):
+                with archive.open(zipfile.ZipInfo(str(file.relative_to(folder))), "w", force_zip64=True) as member:
+                    member.write(file.read_bytes())
+        yield path
+    with open(tmp_path / "streamed.zip", "wb") as out:  # sizes behind the data
+        subprocess.run(["zip", "-qr", "-", "."], cwd=folder, check=True, stdout=out)
+    yield tmp_path / "streamed.zip"
+
+
+def test_an_archive_is_the_folder(folder, tmp_path):
+    for archive in writers(folder, tmp_path):
+        out = tmp_path / f"out-{archive.stem}"
+        run_shale("convert", archive, out, *PACK, code=4)
+        assert shards(out) == shards(tmp_path / "expected"), archive.name
+        run_shale("verify", out, "--against", archive)
+        run_shale("convert", archive, out, *PACK, code=(0, 4))
+        run_shale(
+            "convert", archive, tmp_path / f"raw-{archive.stem}", *PACK, "--shuffle", "--resize", "exact=8x8", "--encode", "raw", code=4
+        )
+
+
+def test_partners_and_arrays_in_it(tmp_path):
+    for i in range(4):
+        write(tmp_path / "pairs", f"{i}.jpg", jpeg(i))
+        write(tmp_path / "pairs", f"{i}.txt", b"a caption that repeats a caption" * 4)
+    run_shale("convert", tmp_path / "pairs", tmp_path / "expected", *PACK)
+    run_shale("convert", pack(tmp_path / "pairs", tmp_path / "pairs.zip", "zip", "-qr9"), tmp_path / "out", *PACK)
+    assert shards(tmp_path / "out") == shards(tmp_path / "expected")
+
+
+def test_names_that_are_not_utf8_are_of_code_page_437(folder, tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.write(folder / "cat/0.jpg", "doge/0.jpg")
+    old = (tmp_path / "x.zip").read_bytes().replace(b"doge/", b"d\x94g\x8a/")
+    (tmp_path / "old.zip").write_bytes(old)
+    run_shale("convert", tmp_path / "old.zip", tmp_path / "out", *PACK)
+    assert "dögè/0.jpg  dögè (0)".encode() in run_shale("ls", tmp_path / "out").stdout
+
+
+def test_names_from_windows_and_links(folder, tmp_path):
+    os.symlink("cat", folder / "bird")
+    run_shale("convert", pack(folder, tmp_path / "links.zip", "zip", "-qry"), tmp_path / "out", *PACK, code=4)
+    run_shale("convert", folder, tmp_path / "followed", *PACK, code=4)
+    assert shards(tmp_path / "out") == shards(tmp_path / "followed")
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.write(folder / "cat/0.jpg", "cat/0.jpg")
+        archive.writestr("Thumbs.db", b"x")
+    (tmp_path / "win.zip").write_bytes((tmp_path / "x.zip").read_bytes().replace(b"cat/", b"cat\\"))
+    told = run_shale("convert", tmp_path / "win.zip", tmp_path / "win", "--to", "record")
+    assert b"1 name in the archive has no slash" in told.stderr and b"1 class" in told.stdout
+
+
+def test_several_archives_and_a_tar(folder, tmp_path):
+    subprocess.run(["zip", "-qr", tmp_path / "1.zip", "cat"], cwd=folder, check=True)
+    write_tar(tmp_path / "2.tar", {f"dog/{path.name}": path.read_bytes() for path in (folder / "dog").iterdir()})
+    run_shale("convert", tmp_path / "1.zip", tmp_path / "2.tar", tmp_path / "out", *PACK, code=4)
+    run_shale("verify", tmp_path / "out", "--against", folder)
+
+
+def test_what_is_not_read_is_refused_by_name(folder, tmp_path):
+    def refused(archive):
+        told = run_shale("convert", archive, tmp_path / "out", *PACK, code=(1, 3)).stderr
+        assert not (tmp_path / "out").exists()
+        return told
+
+    assert b"is encrypted" in refused(pack(folder, tmp_path / "secret.zip", "zip", "-qrPpassword"))
+    with zipfile.ZipFile(tmp_path / "lzma.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.write(folder / "cat/0.jpg", "cat/0.jpg")
+    assert b"is compressed by method 14, not deflate" in refused(tmp_path / "lzma.zip")
+    with zipfile.ZipFile(tmp_path / "out.zip", "w") as archive:
+        archive.write(folder / "cat/0.jpg", "../cat/0.jpg")
+    assert b"leads out of the archive" in refused(tmp_path / "out.zip")
+    whole = pack(folder, tmp_path / "whole.zip", "zip", "-qr").read_bytes()
+    (tmp_path / "cut.zip").write_bytes(whole[:-100])
+    assert b"zip archive has no end record" in refused(tmp_path / "cut.zip")
+    for begin, name in ((b"7z\xbc\xaf\x27\x1c", b"is a 7z archive"), (b"Rar!\x1a\x07\x01\x00", b"is a RAR archive")):
+        (tmp_path / "x.zip").write_bytes(begin + bytes(600))
+        assert name in refused(tmp_path / "x.zip")
+
+
+def bomb(tmp_path, size, data):
+    """One deflated photo whose directory says that it has `size` bytes."""
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("cat/0.jpg", data)
+    content = bytearray((tmp_path / "bomb.zip").read_bytes())
+    entry = content.index(b"PK\x01\x02")
+    content[entry + 24 : entry + 28] = struct.pack("<I", size)
+    (tmp_path / "bomb.zip").write_bytes(content)
+    return tmp_path / "bomb.zip"
+
+
+def test_sizes_are_not_believed(tmp_path):
+    told = run_shale("convert", bomb(tmp_path, 4 << 30 - 2, jpeg(1)), tmp_path / "out", *PACK, code=3)
+    assert b"cannot inflate from" in told.stderr
+    for size in (10, 2000):  # less, and more than it is
+        told = run_shale("convert", bomb(tmp_path, size, bytes(1000)), tmp_path / "out", *PACK, code=3)
+        assert b"bomb.zip: byte 39: sample 'cat/0.jpg': inflates to " in told.stderr, told.stderr
+    with zipfile.ZipFile(tmp_path / "zeros.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("cat/0.jpg", bytes(300 << 20))
+    told = run_shale("convert", tmp_path / "zeros.zip", tmp_path / "out", *PACK, "--memory", "32MiB", code=1)
+    assert b"sample is 3" in told.stderr and b"--memory leaves" in told.stderr
+
+
+def test_damage_is_found_by_the_checksum(folder, tmp_path):
+    archive = pack(folder, tmp_path / "x.zip", "zip", "-qr0")
+    content = bytearray(archive.read_bytes())
+    content[content.index((folder / "cat/4.jpg").read_bytes()) + 200] ^= 4
+    archive.write_bytes(content)
+    told = run_shale("convert", archive, tmp_path / "out", *PACK, code=3)
+    assert b"checksum mismatch in member '4.jpg'" in told.stderr and b"--on-error skip" in told.stderr
+    run_shale("convert", archive, tmp_path / "out", *PACK, "--on-error", "skip", "--overwrite", code=4)
+    assert b"19 samples" in run_shale("verify", tmp_path / "out").stdout
+
+
+def test_archives_of_arrays_stay_arrays(tmp_path):
+    import numpy as np
+
+    np.savez(tmp_path / "x.npz", x=np.arange(4), y=np.arange(4))
+    os.rename(tmp_path / "x.npz", tmp_path / "x.zip")
+    run_shale("convert", tmp_path / "x.zip", tmp_path / "out.npz")
+    assert (np.load(tmp_path / "out.npz")["x"] == np.arange(4)).all()
