@@ -85,7 +85,6 @@ NOT_FOLLOWED = {
         ", or compress it again without --long and --ultra",
         "decompress it on the way: '{} -dc FILE | shale convert - OUTPUT ...'",
         "list what it holds with 'tar --list'",
-        "run 'shale convert {} OUT --to {}",
         "unpack it, and convert the folder: {} && shale convert FOLDER OUT ...",
         "run 'shale convert {} OUT --to FORMAT'",
         "'shale convert' makes one sample of it with --parse samples, and one of each row with --parse episodes",
