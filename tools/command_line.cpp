@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include "shale/base/nearest_word.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/requests/combinations.hpp"
+#include "shale/shards/place.hpp"
 #include "shale/sources/indexed_join.hpp"
 
 #include "tools/command.hpp"
@@ -271,6 +273,9 @@ DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
           .hint("name them all, as in lq=lq.lmdb gt=gt.lmdb");
     }
     request.path = dataset_word(line, others);
+    // Where convert made a dataset of the one split that its input had.
+    const std::vector<std::string> splits = splits_in(request.path);
+    if (splits.size() == 1) request.path = join_path(request.path, splits.front());
     return request;
   }
   request.path = text_of_inputs(inputs->inputs);

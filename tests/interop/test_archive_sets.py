@@ -139,3 +139,26 @@ def test_what_other_programs_leave_is_no_class(tmp_path):
     for name, more in (("folder", ()), ("x.tar", ()), ("x.tar.gz", ("--classes-from", tmp_path / "classes.txt"))):
         told = run_shale("convert", tmp_path / name, tmp_path / f"out-{name}", "--to", "record", *more)
         assert b"wrote 2 samples" in told.stdout and b"2 classes" in told.stdout, name
+
+
+@pytest.mark.parametrize("names", [("TRAIN", "TEST"), ("Training", "Testing"), ("seg_train", "seg_test"), ("train2017", "test2017")])
+def test_splits_are_known_however_they_are_spelled(tmp_path, names):
+    """In a folder, beside what a Mac leaves, and in archives of it."""
+    files = {f"{name}/{label}/{k}.jpg": jpeg(k) for name in names for label in ("cat", "dog") for k in range(3)}
+    for name, content in (files | {"__MACOSX/._x": b"x"}).items():
+        write(tmp_path / "set", name, content)
+    write_tar(tmp_path / "set.tar", files)
+    subprocess.run(["zip", "-qr", tmp_path / "set.zip", "."], cwd=tmp_path / "set", check=True)
+    for name in ("set", "set.tar", "set.zip"):
+        out = tmp_path / f"out-{name}"
+        told = run_shale("convert", tmp_path / name, out, "--to", "record")
+        assert f"{names[0]} is train".encode() in told.stderr
+        assert shards(out / "train") == shards(tmp_path / "out-set/train") and b"6 samples" in run_shale("verify", out / "test").stdout
+        run_shale("verify", out, "--against", tmp_path / name)
+        run_shale("verify", out / "test", "--against", tmp_path / name)
+
+
+def test_folders_of_which_one_is_not_a_split_are_classes(tmp_path):
+    for name in ("Train", "Test", "cats"):
+        write(tmp_path / "set", f"{name}/1.jpg", jpeg(1))
+    assert b"3 classes" in run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "record").stdout

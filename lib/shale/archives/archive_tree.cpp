@@ -12,6 +12,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/folders/sought_files.hpp"
+#include "shale/folders/split_names.hpp"
 #include "shale/manifest/naming.hpp"
 
 namespace shale {
@@ -74,7 +75,7 @@ class ArchiveTree final : public FileTree {
       }
       const std::string_view name = path.substr(0, path.find('\0'));
       const bool is_passed_over = is_hidden_name(name) && !keeps_hidden;
-      return is_passed_over || is_split_name(name) ||
+      return is_passed_over || !split_of_folder(name).empty() ||
              (name.size() == path.size() && !is_folder(member));
     });
   }

@@ -263,6 +263,11 @@ class SplitSets {
   }
 
   void say_left_out(const SplitFolders& folders) const {
+    std::vector<std::string> spelled;
+    for (const auto& [split, folder] : folders.spelled)
+      spelled.push_back(fmt::format("{} is {}", printable(folder), split));
+    if (!spelled.empty())
+      events_.say(fmt::format("folders are splits by their names: {}", fmt::join(spelled, ", ")));
     if (folders.others == 0) return;
     std::vector<std::string> names;
     for (const std::string& name : folders.beside) names.push_back(printable(name));

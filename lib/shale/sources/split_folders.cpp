@@ -10,6 +10,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/folders/split_names.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/manifest/naming.hpp"
@@ -74,19 +75,22 @@ void find_classes(FileTree& tree, const InputRequest& request, SplitFolders& spl
   std::map<std::string, std::vector<std::string>> classes;
   std::set<std::string> all;
   for (const std::string& name : splits.names) {
-    std::vector<std::string>& found = classes[name] = classes_in(tree, name, request.files.hidden);
+    std::vector<std::string>& found = classes[name] =
+        classes_in(tree, splits.folder_of(name), request.files.hidden);
     all.insert(found.begin(), found.end());
   }
   if (!is_given && has_train) splits.classes = classes[std::string(kTrain)];
   if (!is_given && !has_train) splits.classes.assign(all.begin(), all.end());
-  if (!is_given) splits.classes_from = has_train ? join_path(root, kTrain) : root;
+  if (!is_given)
+    splits.classes_from = has_train ? join_path(root, splits.folder_of(std::string(kTrain))) : root;
   const std::string& from = is_given ? request.classes.from : splits.classes_from;
   const ClassTable table = is_given ? load_class_table(from, request.memory_bytes)
                                     : ClassTable(splits.classes, from, request.memory_bytes);
   for (const std::string& name : splits.names) {
     for (const std::string& one : classes[name]) {
       if (!table.label_of(one))
-        throw not_in_class_table(one, join_path(join_path(root, name), one), from, false);
+        throw not_in_class_table(one, join_path(join_path(root, splits.folder_of(name)), one), from,
+                                 false);
     }
   }
 }
@@ -144,11 +148,16 @@ std::optional<SplitFolders> splits_in_folder(const InputRequest& request, const 
                                 (!tree->is_archive() && holds_dataset(join_path(root, name))));
     splits.names.push_back(std::move(name));
   }
-  if (splits.names.empty() || !are_splits) return std::nullopt;
+  if (!are_splits) {
+    splits.spelled = spelled_splits(splits.names);
+    splits.names.clear();
+    for (const auto& [split, folder] : splits.spelled) splits.names.push_back(split);
+  }
+  if (splits.names.empty()) return std::nullopt;
   const auto train = std::ranges::find(splits.names, kTrain);
   if (train != splits.names.end()) std::rotate(splits.names.begin(), train, train + 1);
   if (tree->is_archive()) splits.tree = tree;
-  if (splits.tree || !are_datasets(root, splits.names)) {
+  if (splits.tree || !splits.spelled.empty() || !are_datasets(root, splits.names)) {
     find_classes(*tree, request, splits);
   } else if (std::erase(splits.beside, std::string(kDuplicatesName)) > 0) {
     --splits.others;  // a list of shale's own
@@ -165,11 +174,12 @@ void look_for_splits(const NamedFolder& folder, const InputRequest& request, Spl
   };
   const std::vector<std::string> found = folders_in(*tree, "", request.files.hidden, add_other);
   for (const std::string& name : found) {
-    if (std::ranges::find(splits.names, name) == splits.names.end()) add_other(name);
+    const auto is_of = [&](const std::string& split) { return splits.folder_of(split) == name; };
+    if (std::ranges::none_of(splits.names, is_of)) add_other(name);
   }
   for (const std::string& name : splits.names) {
-    if (std::ranges::find(found, name) != found.end()) continue;
-    throw Error(Code::bad_content, "lacks the split '{}' of {}", name,
+    if (std::ranges::find(found, splits.folder_of(name)) != found.end()) continue;
+    throw Error(Code::bad_content, "lacks the split '{}' of {}", splits.folder_of(name),
                 printable(splits.folders.front().root))
         .at(folder.root)
         .hint(
@@ -208,12 +218,13 @@ InputRequest input_of_split(const InputRequest& request, const SplitFolders& spl
     one.inputs = paths_of(*std::ranges::find(splits.files, name, &SetOfSplit::split));
     return one;
   }
+  const std::string& folder = splits.folder_of(name);
   one.inputs = splits.folders.empty()
-                   ? std::vector<std::string>{join_path(request.inputs.front(), name)}
-                   : words_of(splits.folders, name);
+                   ? std::vector<std::string>{join_path(request.inputs.front(), folder)}
+                   : words_of(splits.folders, folder);
   one.classes.names = splits.classes;
   one.classes.names_from = splits.classes_from;
-  if (splits.tree) one.tree = tree_below(splits.tree, name);
+  if (splits.tree) one.tree = tree_below(splits.tree, folder);
   return one;
 }
 
@@ -232,9 +243,12 @@ std::vector<std::string> sources_of_one(const std::string& source,
     if (!archive) return sources;
   }
   std::vector<std::string> folders;
-  if (archive) folders = classes_in(*archive, "", HiddenPolicy::skip);
+  if (archive || look_at(source) == Place::other_folder)
+    folders = classes_in(archive ? *archive : *open_folder_tree(source), "", HiddenPolicy::skip);
+  const std::map<std::string, std::string> spelled = spelled_splits(folders);
   for (std::string& one : sources) {
-    const std::string& name = names[static_cast<std::size_t>(&one - sources.data())];
+    std::string name = names[static_cast<std::size_t>(&one - sources.data())];
+    if (const auto found = spelled.find(name); found != spelled.end()) name = found->second;
     const std::string folder = join_path(source, name);
     const Place place = archive ? Place::absent : look_at(folder);
     const bool is_there = archive ? std::ranges::find(folders, name) != folders.end()
@@ -248,7 +262,8 @@ std::vector<std::string> sources_of_one(const std::string& source,
 
 std::vector<std::string> source_of_split(const std::string& source, const std::string& dataset,
                                          const Events& events) {
-  if (source == "-" || look_at(source) != Place::other_folder) return {source};
+  if (source == "-") return {source};
+  if (look_at(source) != Place::other_folder && !archive_of_path(source)) return {source};
   const std::string name = fs::path(fs::absolute(join_path(dataset, ".")).lexically_normal())
                                .parent_path()
                                .filename()
@@ -262,7 +277,11 @@ std::vector<std::string> source_of_split(const std::string& source, const std::s
   if (names.empty() && is_split_name(name)) {
     InputRequest input;
     input.inputs = {source};
-    if (const auto folders = find_split_folders(input, events)) names = folders->names;
+    if (const auto folders = find_split_folders(input, events)) {
+      names = folders->names;
+      if (const auto found = folders->spelled.find(name); found != folders->spelled.end())
+        return {join_path(source, found->second)};
+    }
   }
   return {std::ranges::find(names, name) == names.end() ? source : join_path(source, name)};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ struct SplitFolders {
   /// One table for all: the class folders of train, or, without it, those of all splits, sorted
   /// bytewise. Empty: the input brings its own, or the request does.
   std::vector<std::string> classes;
+  /// Of folders whose names are other spellings of splits, "TRAIN", "seg_test": each by its split.
+  std::map<std::string, std::string> spelled = {};
   std::string classes_from;               ///< the folder that they were taken from, for messages
   std::vector<std::string> beside;        ///< names of what else is in the folder, the first few
   std::uint64_t others = 0;               ///< how many such entries there are
@@ -28,15 +31,21 @@ struct SplitFolders {
   std::vector<SetOfSplit> files = {};
   /// Of a file of arrays, those of each name, and their names without it; empty: it is a folder.
   std::vector<FieldChoice> columns = {};
+
+  /// Of one of them, in the input.
+  [[nodiscard]] const std::string& folder_of(const std::string& name) const {
+    const auto found = spelled.find(name);
+    return found == spelled.end() ? name : found->second;
+  }
 };
 
 /// The splits of the input, if it is a folder, or one in a tar archive, whose sub-folders are all
-/// named after splits, and not one of labelled files; of several folders that are joined, those of
-/// the first, which all must have. Each may hold class folders, or, in a folder,
-/// a dataset of shale's. Or the folder's files are those of splits (files_of_splits). Reads two
-/// levels of folders; of an archive the headers, once for all splits, which share `tree`. Errors:
-/// Code::bad_content for a class that the table lacks, and for datasets beside class folders; same
-/// as files_of_splits, list_folder, open_archive_tree and load_class_table.
+/// named after splits, however these are spelled, and not one of labelled files; of several folders
+/// that are joined, those of the first, which all must have. Each may hold class folders, or, in a
+/// folder, a dataset of shale's. Or the folder's files are those of splits (files_of_splits). Reads
+/// two levels of folders; of an archive the headers, once for all splits, which share `tree`.
+/// Errors: Code::bad_content for a class that the table lacks, and for datasets beside class
+/// folders; same as files_of_splits, list_folder, open_archive_tree and load_class_table.
 [[nodiscard]] std::optional<SplitFolders> find_split_folders(const InputRequest& request,
                                                              const Events& events);
 
