@@ -52,9 +52,12 @@ void add_images(const ImageReport& images, const std::function<std::string(std::
 }
 
 // What is at the path.
-std::string title_of(const DatasetInfo& info, const std::string& name) {
+std::string title_of(const DatasetInfo& info, const DatasetRequest& request) {
   const Manifest& manifest = info.manifest;
-  if (info.is_join()) return printable(name) + ": inputs that are joined, not indexed";
+  const std::string& name = request.path;
+  if (info.is_join())
+    return fmt::format("{}: {}, not indexed", printable(name),
+                       request.axes.empty() ? "inputs that are joined" : "arrays as --axis says");
   if (!manifest.layout.is_of_one_file())
     return fmt::format("{}: {} {} dataset by {}", printable(name),
                        info.bad_file_count > 0 ? "a damaged"
@@ -79,7 +82,7 @@ std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
     const std::string lists = lists_text(manifest, list_name);
     return is_set ? fmt::format(" ({})", lists.empty() ? list_name : lists) : std::string();
   };
-  std::string text = title_of(info, request.path) + "\n";
+  std::string text = title_of(info, request) + "\n";
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };

@@ -34,7 +34,8 @@ constexpr std::uint64_t kToldFindings = 1000;
 
 VerifyRequest verify_request_of(const CommandLine& line) {
   VerifyRequest request;
-  if (!are_inputs_with_names(line.words())) request.dataset = dataset_word(line);
+  if (!are_inputs_with_names(line.words()) && !line.has("axis"))
+    request.dataset = dataset_word(line);
   if (int{line.flag("quick")} + int{line.flag("full")} + int{line.flag("deep")} > 1) {
     throw Error(Code::usage, "--quick, --full and --deep exclude one another")
         .hint("--full is the default");
@@ -289,11 +290,21 @@ bool can_be_verified(const std::string& path) {
   return holds_dataset(path) || files_of_set(path) || file_of_path(path);
 }
 
+// What makes no table along its first axes is only read along others.
+std::optional<Verified> verify_file(const VerifyRequest& request, bool is_turned,
+                                    Console& console) try {
+  return verify_one(request, console);
+} catch (const Error& error) {
+  if (!is_turned || error.code() != Code::unsupported) throw;
+  return std::nullopt;
+}
+
 // Each input, then how they go together.
 int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& console) {
   if (!request.against.empty()) {
     throw Error(Code::usage,
-                "inputs that are joined are verified by themselves, and not with --against")
+                "inputs that are joined, or read along --axis, are verified by themselves, and not "
+                "with --against")
         .hint("convert them, and verify the result: --against takes the same inputs");
   }
   inputs.memory_bytes = request.memory_bytes;
@@ -304,9 +315,12 @@ int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& co
     VerifyRequest part = request;
     part.dataset = path_in_word(word);
     part.join = {};
+    const std::string name = word.substr(0, word.size() - part.dataset.size());
     if (!can_be_verified(part.dataset)) continue;
-    const Verified verified = verify_one(part, console);
-    json["parts"][word.substr(0, word.size() - part.dataset.size() - 1)] =
+    const std::optional<Verified> own = verify_file(part, !inputs.axes.empty(), console);
+    if (!own) continue;
+    const Verified& verified = *own;
+    json["parts"][name.empty() ? word : name.substr(0, name.size() - 1)] =
         verify_facts(verified.report);
     json["shards"] = json["shards"].get<std::uint64_t>() + verified.report.shards;
     json["bytes"] = json["bytes"].get<std::uint64_t>() + verified.report.bytes;
@@ -337,8 +351,9 @@ int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& co
   std::string text;
   for (const std::string& note : join.notes) text += fmt::format("note: {}\n", note);
   text += fmt::format(
-      "{}: {} joined{}\n", printable(text_of_inputs(inputs.inputs)),
+      "{}: {} {}{}\n", printable(text_of_inputs(inputs.inputs)),
       format_counted(join.samples, "sample", "samples"),
+      inputs.inputs.size() == 1 ? "read along --axis" : "joined",
       join.alone == 0
           ? ""
           : fmt::format(", {} without a partner", format_counted(join.alone, "sample", "samples")));

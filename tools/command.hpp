@@ -129,7 +129,8 @@ void read_label_columns(const CommandLine& line, const std::string& labels, std:
 /// Refuses --on and --partners where `option` does not name several sources. Errors: Code::usage.
 void refuse_idle_join(const CommandLine& line, const std::vector<std::string>& sources,
                       std::string_view option);
-/// The inputs with names that the words of the command are, to be joined. Empty: they are others.
+/// The inputs with names that the words of the command are, to be joined; or any, where --axis says
+/// along which axes they are read. Empty: they are others.
 [[nodiscard]] std::optional<InputRequest> joined_inputs(const CommandLine& line,
                                                         std::size_t others = 0);
 

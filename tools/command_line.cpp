@@ -251,8 +251,10 @@ std::string dataset_word(const CommandLine& line, std::size_t others) {
 std::optional<InputRequest> joined_inputs(const CommandLine& line, std::size_t others) {
   std::vector<std::string> words = line.words();
   words.resize(words.size() - std::min(words.size(), others));
-  if (!are_inputs_with_names(words)) return std::nullopt;
+  if (!are_inputs_with_names(words) && !line.has("axis")) return std::nullopt;
+  if (words.empty()) line.require_words(others + 1);
   InputRequest inputs;
+  if (line.has("axis")) inputs.axes = parse_axes(line.text("axis"));
   inputs.inputs = std::move(words);
   inputs.generator = kGenerator;
   inputs.container = {line.text_or_none("index-dir"), parsing_option(line)};
@@ -266,12 +268,14 @@ DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
   request.parsing = parsing_option(line);
   request.generator = kGenerator;
   const std::optional<InputRequest> inputs = joined_inputs(line, others);
-  if (!inputs) {
+  if (!inputs || inputs->inputs.size() == 1) {
     if (line.has("on") || line.has("partners")) {
       throw Error(Code::usage, "{} is for inputs with names, which are joined",
                   line.has("on") ? "--on" : "--partners")
           .hint("name them all, as in lq=lq.lmdb gt=gt.lmdb");
     }
+  }
+  if (!inputs) {
     request.path = dataset_word(line, others);
     // Where convert made a dataset of the one split that its input had.
     const std::vector<std::string> splits = splits_in(request.path);
@@ -279,6 +283,7 @@ DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
     return request;
   }
   request.path = text_of_inputs(inputs->inputs);
+  request.axes = inputs->axes;
   request.open_instead = [inputs = *inputs](const Events& events) {
     return open_joined_inputs(inputs, events);
   };

@@ -31,7 +31,7 @@ constexpr Option kOptions[] = {
      "give the numbers of fields another type: x:float32,y:uint16; those that do not fit are "
      "refused"},
     {"convert", "lossy", "", "", "with --cast, numbers that do not fit become the nearest that do"},
-    {"convert", "axis", "NAME=AXIS,...", "",
+    {"convert verify info ls cat report", "axis", "NAME=AXIS,...", "",
      "(arrays, in HDF5 files too) axis along which their samples lie, from 0, or -1 for the last: "
      "images=-1; default: the first"},
     {"convert resample", "io", "auto|direct|buffered", "auto",

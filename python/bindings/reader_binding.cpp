@@ -15,6 +15,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/data/field_type.hpp"
+#include "shale/data/sample_axis.hpp"
 #include "shale/data/stored_tensor.hpp"
 #include "shale/loading/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
@@ -125,7 +126,7 @@ class Reader {
          const std::string& cache, std::optional<bool> verifies,
          const std::optional<std::string>& parse, const std::optional<std::string>& database,
          const std::string& opened_before, const std::optional<std::string>& on,
-         const std::optional<std::string>& partners) {
+         const std::optional<std::string>& partners, const std::optional<std::string>& axis) {
     LoaderRequest request{.path = raw(words.at(0)),
                           .index_folder = raw(index_folder),
                           .parsing = wanted_parsing(parse.value_or(""), database.value_or("")),
@@ -135,8 +136,9 @@ class Reader {
                           .cache = cache_named(cache),
                           .generator = "shale " SHALE_VERSION,
                           .opened_before = opened_before};
-    if (words.size() > 1) {
+    if (words.size() > 1 || axis) {
       InputRequest inputs;
+      if (axis) inputs.axes = parse_axes(*axis);
       inputs.generator = request.generator;
       inputs.container = {request.index_folder, request.parsing};
       inputs.join = join_named(on.value_or(""), partners.value_or(""));
@@ -437,9 +439,11 @@ void bind_reader(nb::module_& module) {
       .def(nb::init<const std::vector<nb::bytes>&, const nb::bytes&, const std::string&,
                     std::optional<bool>, const std::optional<std::string>&,
                     const std::optional<std::string>&, const std::string&,
-                    const std::optional<std::string>&, const std::optional<std::string>&>(),
+                    const std::optional<std::string>&, const std::optional<std::string>&,
+                    const std::optional<std::string>&>(),
            "words"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none(),
-           "database"_a.none(), "opened_before"_a, "on"_a = nb::none(), "partners"_a = nb::none())
+           "database"_a.none(), "opened_before"_a, "on"_a = nb::none(), "partners"_a = nb::none(),
+           "axis"_a = nb::none())
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("sharing", &Reader::sharing)
       .def("read", &Reader::read, "rows"_a, "into"_a = nb::none())

@@ -108,7 +108,7 @@ def _cast(value: Any, name: str) -> str:
     return ",".join(_escaped(text(field, f"a field in {name}"), ",:") + ":" + _escaped(named(dtype), ",:") for field, dtype in value.items())
 
 
-def _axes(value: Any, name: str) -> str:
+def axes_text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, Mapping) or not value:
@@ -133,7 +133,7 @@ _VALUES: Dict[str, Callable[[Any, str], Any]] = {
     "A,B": _fields,
     "OLD:NEW,...": _renamed,
     "FIELD:DTYPE,...": _cast,
-    "NAME=AXIS,...": _axes,
+    "NAME=AXIS,...": axes_text,
     "I/N|slurm|slurm/N|mpi": part_text,
     "N|all": _sample_count,
     "NAME=SHARE,...|FILE": split_words,

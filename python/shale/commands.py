@@ -250,6 +250,7 @@ def verify(
     key_column: Optional[str] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
+    axis: Union[None, str, Mapping[str, int]] = None,
     index_dir: Optional[Path] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
@@ -268,6 +269,7 @@ def verify(
         labels: of a flat folder given as ``against``.
         label_column, key_column: as in :func:`convert`.
         on, partners: how inputs with names are joined, as in :func:`convert`.
+        axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         index_dir: for a file of another tool, the directory of its index.
         jobs, memory: same as for ``convert``.
         progress: called as ``progress(done, total)`` in bytes; see ``convert``.
@@ -293,12 +295,14 @@ def info(
     database: Union[None, str, List[str], Tuple[str, ...]] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
+    axis: Union[None, str, Mapping[str, int]] = None,
 ) -> DatasetInfo:
     """What a dataset holds, from its manifest: the command ``shale info``.
 
     Args:
         dataset: a dataset, a file of another tool, several (a list), or inputs that are joined (a mapping).
         on, partners: how they are joined; see ``convert``.
+        axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         index_dir: for a file of another tool, the directory of its index.
         parse: how values of an LMDB file become fields; see ``convert``.
         database: named databases of an LMDB file; see ``convert``.
@@ -309,7 +313,7 @@ def info(
     place = place_of(dataset, on, partners)
     if isinstance(place, JoinedPath):
         on, partners = place.on, place.partners
-    given = {"index_dir": index_dir, "parse": parse, "database": database, "on": on, "partners": partners}
+    given = {"index_dir": index_dir, "parse": parse, "database": database, "on": on, "partners": partners, "axis": axis}
     return dataset_info(run("info", words_of_place(place), given)[0])
 
 

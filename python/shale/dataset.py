@@ -15,7 +15,7 @@ from shale._places import JoinedPath, place_of, words_of_place
 from shale._raw_dtypes import as_array, as_numbers, dtype_of, name_of
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, chosen_rows
-from shale._words import Translation, choices
+from shale._words import Translation, axes_text, choices
 from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
 from shale.lists import Chosen, Select, read_chosen
@@ -102,9 +102,8 @@ class Dataset(_Base):
         index_dir: for files of other tools, the directory of their index; if it is missing there, or a
             file has changed since, it is built. Default: an index beside the file is used;
             without one, the file is indexed in memory.
-        parse: how values of an LMDB of another tool become fields: ``"plain"``, ``"msgpack"``, a layout, or patterns of keys; see
-            ``convert``. Default: what the index says, else what the file is.
-        database: named databases of an LMDB; see ``convert``.
+        parse, database, axis: how a file of another tool is read: ``"plain"``, ``"msgpack"``, a layout, or patterns of keys; named databases of
+            an LMDB; ``{"images": -1}``. See ``convert``. Default: what the index says, else what the file is; the first axis.
         split: name of a split, such as ``"train"``: the dataset is ``path/split``.
         indices: rows of the dataset, in any order, or a boolean mask: the samples are these (subsets, folds). Kept as 8 bytes
             each, or as a range. ``find``, ``column`` and ``len`` follow it.
@@ -147,6 +146,7 @@ class Dataset(_Base):
         lazy: Union[None, str, Iterable[str]] = None,
         on: Optional[str] = None,
         partners: Optional[str] = None,
+        axis: Union[None, str, Mapping[str, int]] = None,
     ) -> None:
         if transform is not None and not callable(transform):
             raise UsageError(f"transform is {transform!r}, expected a function of a sample")
@@ -170,6 +170,7 @@ class Dataset(_Base):
         is_pattern = isinstance(parse, str) and "=" in parse
         self.parse = parse if is_pattern else one_of(parse, "parse", (None, *choices("info", "parse")))
         self.database = None if database is None else ",".join(field_names(database, "database"))
+        self.axis = None if axis is None else axes_text(axis, "axis")
         self._chosen = Chosen(lazy, select)
         self.indices: Any = None
         self._opened: Optional[_shale.Reader] = None
@@ -199,7 +200,7 @@ class Dataset(_Base):
         proof = None if isinstance(self.verify, str) else self.verify
         join = (self.path.on, self.path.partners) if isinstance(self.path, JoinedPath) else (None, None)
         try:
-            reader = _shale.Reader(words, index_dir, self.cache, proof, self.parse, self.database, self._opened_before, *join)
+            reader = _shale.Reader(words, index_dir, self.cache, proof, self.parse, self.database, self._opened_before, *join, self.axis)
         except Error as error:
             Translation([b"info", *words, index_dir]).apply_to(error)
             splits = _splits_in(self.path)
@@ -256,7 +257,7 @@ class Dataset(_Base):
         return names
 
     def _opener(self) -> tuple:
-        return Dataset, (self.path, self.verify, self.cache, self.index_dir, self.parse, self.database)
+        return Dataset, (self.path, self.verify, self.cache, self.index_dir, self.parse, self.database, self.axis)
 
     def __getstate__(self) -> Any:
         kept = {name: value for name, value in self.__dict__.items() if name not in _CACHED}
@@ -511,7 +512,7 @@ class Dataset(_Base):
 
         Of all of the dataset, also with ``indices``, and with what was appended to it since it was opened.
         """
-        return info(self.path, index_dir=self.index_dir, parse=self.parse, database=self.database)
+        return info(self.path, index_dir=self.index_dir, parse=self.parse, database=self.database, axis=self.axis)
 
     def __repr__(self) -> str:
         if self._is_closed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from shale import _shale
 from shale._arguments import Path, path_bytes
@@ -69,6 +69,7 @@ def report(
     database: Union[None, str, List[str], Tuple[str, ...]] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
+    axis: Union[None, str, Mapping[str, int]] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
     progress: Progress = None,
@@ -81,6 +82,7 @@ def report(
         sample: how many samples are read for what neither manifest nor index says, or ``"all"``; None: 10,000.
         verify: also verify the dataset, as :func:`verify` does.
         overwrite: replace an earlier report at ``out``. Any other file is never replaced.
+        axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         index_dir: for a file of another tool, the directory of its index.
         parse: how values of LMDB files become fields; see ``convert``.
         database: named databases of LMDB files; see ``convert``.

@@ -125,8 +125,8 @@ def reopened(kind: Callable[..., Origin], arguments: tuple) -> Origin:
     """The dataset of what came out of a pickle, which all of them share."""
     dataset: Optional[Origin] = _reopened.get(arguments)
     if dataset is None or dataset._is_closed:
-        path, verify, cache, index_dir, parse, database = arguments
-        dataset = _reopened[arguments] = kind(path, (), verify=verify, cache=cache, index_dir=index_dir, parse=parse, database=database)
+        path, verify, cache, index_dir, parse, database, axis = arguments
+        dataset = _reopened[arguments] = kind(path, (), verify=verify, cache=cache, index_dir=index_dir, parse=parse, database=database, axis=axis)
     return dataset
 
 

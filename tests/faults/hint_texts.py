@@ -153,7 +153,7 @@ NOT_FOLLOWED = {
     ),
     "needs values or lists of gigabytes, or of very many columns": (
         "keep what is used in training, or pass --pairs off to leave all out",
-        "convert the join, and read the result: shale convert {} OUT --to record",
+        "convert it, and read the result: shale convert {} OUT --to record",
         "write shards: choose an output without a suffix, and pass --to",
         "leave the sample out, or choose a format without this limit: --to hdf5",
         "choose a format without this limit, such as --to hdf5, or leave the sample out",

@@ -1,5 +1,8 @@
 """Arrays whose samples lie along another axis than the first, as those of MATLAB do: `convert --axis` gives what numpy.moveaxis gives."""
 
+import json
+import pickle
+
 import h5py
 import numpy as np
 import pytest
@@ -157,3 +160,54 @@ def test_what_is_wrong_is_said_by_name(tmp_path):
     assert b"--axis" in run_shale("convert", tmp_path / "photos", *out, "x=1", code=2).stderr
     run_shale("convert", tmp_path / "in.npy", tmp_path / "in.tfrecord", "--to", "record")
     assert b"--axis is for arrays" in run_shale("convert", tmp_path / "in.tfrecord", *out, "x=1", code=(1, 2)).stderr
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_all_commands_read_along_an_axis(name, tmp_path):
+    """info, ls, cat, verify, report and shale.Dataset give what convert would; an index along the first axis is not taken."""
+    WRITERS[name](tmp_path / name, ARRAY)
+    axis = ["--axis", "x=-1"]
+    indexes = tmp_path / "indexes"
+    if name in ("in.npy", "in.h5"):
+        run_shale("index", tmp_path / name, "--index-dir", indexes)
+        axis += ["--index-dir", indexes]
+    facts = json.loads(run_shale("info", tmp_path / name, *axis, "--json").stdout)
+    assert facts["samples"] == 7 and facts["fields"][0]["shape"] == [5, 6] and not facts["indexed"]
+    assert len(run_shale("ls", tmp_path / name, *axis).stdout.splitlines()) == 7
+    value = run_shale("cat", tmp_path / name, "3", "--field", "x", *axis).stdout
+    assert np.array_equal(np.frombuffer(value, "u4").reshape(5, 6), moved(-1)[3])
+    assert b"7 samples read along --axis" in run_shale("verify", tmp_path / name, *axis).stdout
+    run_shale("report", tmp_path / name, "-o", tmp_path / "r.html", *axis)
+    with shale.Dataset(tmp_path / name, axis={"x": -1}) as dataset:
+        assert np.array_equal([dataset[row]["x"] for row in range(len(dataset))], moved(-1))
+        assert dataset.info.samples == 7
+        copy = pickle.loads(pickle.dumps(dataset))
+        assert np.array_equal(copy[6]["x"], moved(-1)[6])
+    assert shale.verify(tmp_path / name, axis={"x": -1}).ok
+
+
+def test_arrays_that_are_a_table_along_an_axis_only(tmp_path):
+    """As MATLAB writes images and their labels."""
+    np.savez(tmp_path / "in.npz", x=ARRAY, y=np.arange(7))
+    with h5py.File(tmp_path / "in.mat", "w") as file:
+        file["x"], file["y"] = ARRAY, np.arange(7)
+    for name in ("in.npz", "in.mat"):
+        run_shale("ls", tmp_path / name, code=1)
+        assert len(run_shale("ls", tmp_path / name, "--axis", "x=-1").stdout.splitlines()) == 7
+        assert b"7 samples read along --axis" in run_shale("verify", tmp_path / name, "--axis", "x=-1").stdout
+        with shale.Dataset(tmp_path / name, axis={"x": -1}) as dataset:
+            assert all(np.array_equal(dataset[i]["x"], moved(-1)[i]) and dataset[i]["y"] == i for i in range(7))
+    np.save(tmp_path / "x.npy", ARRAY)
+    np.save(tmp_path / "y.npy", np.arange(7))
+    words = [f"x={tmp_path}/x.npy", f"y={tmp_path}/y.npy", "--axis", "x=-1"]
+    assert len(run_shale("ls", *words).stdout.splitlines()) == 7
+    assert b"7 samples joined" in run_shale("verify", *words).stdout
+
+
+def test_axes_that_commands_refuse(tmp_path):
+    np.save(tmp_path / "in.npy", ARRAY)
+    run_shale("convert", tmp_path / "in.npy", tmp_path / "out", "--to", "npy")
+    for words in (["info"], ["ls"], ["verify"], ["report", "-o", tmp_path / "r.html"]):
+        assert b"--axis is for files of other tools" in run_shale(*words, tmp_path / "out", "--axis", "x=-1", code=2).stderr
+        assert b"--axis: 'y' is not" in run_shale(*words, tmp_path / "in.npy", "--axis", "y=-1", code=2).stderr
+    assert b"--axis is for files of other tools" in run_shale("convert", tmp_path / "out", tmp_path / "o2", "--to", "npy", "--axis", "x=-1", code=2).stderr

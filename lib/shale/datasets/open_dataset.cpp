@@ -425,6 +425,7 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
     if (place == Place::unfinished) throw unfinished(request.path);
     if (place != Place::dataset) return open_other(request, events);
     refuse_file_options(request.path, kOwnDataset, request.index_folder, request.parsing);
+    if (!request.axes.empty()) throw for_files_only("--axis", request.path, kOwnDataset);
     OpenedDataset dataset;
     dataset.paths = paths;
     read_into(dataset, request.memory_bytes);

@@ -34,7 +34,7 @@ struct DatasetRequest {
   bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
   std::vector<std::string> fields = {};  ///< that are wanted; what is wrong with others is ignored
   std::vector<SampleAxis> axes =
-      {};  ///< of a file: of arrays whose samples are not along the first
+      {};  ///< of a file: of arrays whose samples are not along the first: no index is taken
   /// All is to be read: the checksums of a file's own container are proved where its index has
   /// none.
   bool proves_container = false;

@@ -42,7 +42,8 @@ struct Verified {
 Verified verify_set(const ReportRequest& request, const Events& events) {
   if (!request.verifies) return {};
   if (request.joined) {
-    throw Error(Code::unsupported, "--verify of a report is not for inputs that are joined")
+    throw Error(Code::unsupported,
+                "--verify of a report is not for inputs that are joined, or read along --axis")
         .at(request.dataset)
         .hint(
             fmt::format("verify them before: shale verify {}", command_words_of(*request.joined)));

@@ -18,6 +18,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/sample_axis.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/format/format.hpp"
@@ -215,19 +216,18 @@ class JoinIndexer {
 
   [[nodiscard]] Error convert_instead(Error error) const {
     return error.hint(fmt::format(
-        "convert the join, and read the result: shale convert {} OUT --to record", command_words_));
+        "convert it, and read the result: shale convert {} OUT --to record", command_words_));
   }
 
   // Copies must not fill the disk of whoever only wants to see what is there.
   void refuse_large_copies(std::uint64_t bytes, std::size_t field, const PendingSample& sample) {
     copied_bytes_ += std::min(bytes, kMostCopied + 1);
     if (copied_bytes_ <= kMostCopied) return;
-    throw convert_instead(
-        Error(Code::limit,
-              "field '{}' of the join does not lie in its file as it is read, and "
-              "copies of such values take more than {}",
-              printable(schema_.fields[field].name), format_size(kMostCopied))
-            .for_sample(sample.key, sample.first_number));
+    throw convert_instead(Error(Code::limit,
+                                "field '{}' does not lie in its file as it is read, and "
+                                "copies of such values take more than {}",
+                                printable(schema_.fields[field].name), format_size(kMostCopied))
+                              .for_sample(sample.key, sample.first_number));
   }
 
   // A file of a folder, as it is, or the array in it.
@@ -356,6 +356,7 @@ std::string command_words_of(const InputRequest& request) {
     words += request.join.on == JoinOn::key ? "--on key " : "--on row ";
   if (request.join.partners != Partners::unset)
     words += request.join.partners == Partners::any ? "--partners any " : "--partners all ";
+  if (!request.axes.empty()) words += "--axis " + shell_word(axes_text(request.axes)) + " ";
   for (const std::string& word : request.inputs) words += shell_word(word) + " ";
   words.pop_back();
   return words;

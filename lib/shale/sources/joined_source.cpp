@@ -463,7 +463,7 @@ class JoinedSource final : public OrderableSource {
     info_.scratch_bytes += info.scratch_bytes;
     if (!info.scratch_folder.empty()) info_.scratch_folder = info.scratch_folder;
     for (const std::string& note : info.notes)
-      info_.notes.push_back(fmt::format("{}: {}", name, note));
+      info_.notes.push_back(name.empty() ? note : fmt::format("{}: {}", name, note));
     info_.left_out.add(without_dropped(rules_.fields, info.left_out));
     if (alone_.empty() || alone_[p] == 0) return;
     // Whoever asks for those that all inputs have knows that others are left out.
