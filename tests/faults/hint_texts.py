@@ -55,7 +55,6 @@ NOT_FOLLOWED = {
     "needs samples without an image or with several, of an input with names": ("name the field of the images with --fields",),
     "needs files that other writers make, or is told by shale.Dataset (tests/interop/test_set_index.py)": (
         "'shale convert' reads the set",
-        "run 'shale index' on the set: it indexes the changed files again",
     ),
     "needs files with class names, which h5py writes (tests/interop/test_file_sets.py)": (
         "the files of a set must number their classes alike; convert this file on its own, or all of them without 'label', by naming the other fields with --fields",
@@ -145,11 +144,8 @@ NOT_FOLLOWED = {
         "run 'shale verify' on the input to locate the damage",
         "run 'shale verify' on the input to list all the damage",
         "run 'shale verify' to list every damaged block, and the rows in it",
-        "run 'shale index' to rebuild the block list",
         "run 'shale verify' to find out which of the two is damaged",
-        "run 'shale index' to rebuild the index of the shard",
         "write it again with 'shale convert ... --overwrite', or restore it from an intact copy",
-        "'shale index' rebuilds an index from its shard",
     ),
     "needs values or lists of gigabytes, or of very many columns": (
         "keep what is used in training, or pass --pairs off to leave all out",

@@ -14,6 +14,7 @@
 #include "shale/datasets/index_change.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/manifest/manifest_file.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 
 namespace shale {
 namespace {

@@ -16,8 +16,6 @@
 
 namespace shale {
 
-inline constexpr std::string_view kSetIndexFolder = ".shale-index";
-
 /// Where the index of a set is: `index_folder`, or in the folder that is the set. Empty: a pattern
 /// or a list has no place of its own.
 [[nodiscard]] std::string folder_of_set_index(const std::string& path,

@@ -9,6 +9,7 @@
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/index_file.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 
 namespace shale {
 namespace {
@@ -94,7 +95,7 @@ BlockHashes::BlockHashes(const DatasetPaths& paths, const ManifestShard& shard) 
     throw block_list_mismatch(shard.files[i].name, found, shard.files[i].hash)
         .error()
         .at(list.path())
-        .hint("run 'shale index' to rebuild the block list");
+        .hint(rebuild_hint(paths.lists, join_path(paths.shards, shard.files[i].name)));
   }
 }
 

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/dtype.hpp"
 #include "shale/loading/extent_reading.hpp"
 #include "shale/loading/fixed_loading.hpp"
 #include "shale/loading/loader.hpp"
 #include "shale/loading/loader_state.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 
 // Loader::column and read_column: a column of the index, or of rows of one size.
 
@@ -38,6 +40,11 @@ void read_index_column(const OpenShard& shard, const ColumnPlace& column, std::u
 }
 
 }  // namespace
+
+std::string Loader::hint_of_index(std::uint64_t number) const {
+  return rebuild_hint(paths_.lists,
+                      join_path(paths_.shards, shard_facts(number).files.front().name));
+}
 
 ColumnPlace Loader::column(std::string_view name) const {
   if (manifest().layout.rows.has_strides()) {

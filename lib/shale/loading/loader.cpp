@@ -535,7 +535,7 @@ Error wrong_tensor_bytes(const Loader& loader, const LocatedSample& sample,
   Error error(Code::damaged, "tensor has {} bytes, but its dtype and shape make {}", found,
               expected);
   add_place(error, loader, sample, field);
-  return error.hint("run 'shale index' to rebuild the index of the shard");
+  return error.hint(loader.hint_of_index(sample.shard));
 }
 
 void add_place(Error& error, const Loader& loader, const LocatedSample& sample,

@@ -66,6 +66,9 @@ class Loader {
   /// manifest is another one than it was; Code::damaged; Code::io.
   [[nodiscard]] ManifestShard shard_facts(std::uint64_t number) const;
 
+  /// How the lists about a shard are made again. Errors: same as shard_facts.
+  [[nodiscard]] std::string hint_of_index(std::uint64_t number) const;
+
   /// The key of a row. Errors: same as locate and fetch.
   [[nodiscard]] std::string key_of(std::uint64_t row) const;
 

@@ -17,6 +17,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 
 namespace shale {
 namespace {
@@ -60,9 +61,11 @@ Error changed_since_opened(const std::string& file, std::string_view change) {
       .hint("open it again, and do not write to a file while it is read");
 }
 
-Error changed_since_indexed(const std::string& file, std::string_view change) {
+Error changed_since_indexed(const std::string& lists, const std::string& file,
+                            std::string_view change) {
   return changed_file(file, fmt::format("it has the same size, but {}", change))
-      .hint("run 'shale index' on the set: it indexes the changed files again");
+      .hint(fmt::format("run '{}': it indexes the changed files again",
+                        rebuild_command(lists, file)));
 }
 
 }  // namespace
@@ -324,8 +327,9 @@ std::optional<Error> LoaderState::change_of_listed(std::size_t place, const Inpu
     if (stamp && *stamp == listed_stamps_[place]) return std::nullopt;
   }
   if (const auto difference = first_difference(setting_.file_states[place], fingerprint_of(file)))
-    return setting_.file.empty() ? changed_since_indexed(file.path(), *difference)
-                                 : changed_since_opened(file.path(), *difference);
+    return setting_.file.empty()
+               ? changed_since_indexed(setting_.paths.lists, file.path(), *difference)
+               : changed_since_opened(file.path(), *difference);
   // Of a file that was replaced just now it would be the next one's.
   if (!stamp || stamp != stamp_of(file.path()) || stamp->bytes != file.size()) return std::nullopt;
   const std::lock_guard lock(stamp_mutex_);

@@ -14,14 +14,18 @@
 #include "shale/io/file_summary.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 #include "shale/shards/unread_extent.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kCopyFile = "copy it from an intact copy of the dataset",
-                           kRebuildList =
-                               "run 'shale index' on the dataset to build what is missing again";
+constexpr std::string_view kCopyFile = "copy it from an intact copy of the dataset";
+
+std::string hint_of_list(const DatasetPaths& paths, const ManifestShard& shard) {
+  const std::string name = shard.files.empty() ? shard.name : shard.files.front().name;
+  return rebuild_hint(paths.lists, join_path(paths.shards, name));
+}
 
 // `hint`: what to do about a file that is not there.
 InputFile open_listed(const std::string& path, std::string_view hint) try {
@@ -237,11 +241,12 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
       layout_(&manifest.layout),
       columns_(manifest.schema, manifest.layout) {
   if (layout_->rows.has_index()) {
-    index_ = open_checked(paths.lists, shard_.index, kRebuildList, std::move(opened.index));
+    index_ = open_checked(paths.lists, shard_.index, hint_of_list(paths, shard_),
+                          std::move(opened.index));
   }
   if (layout_->has_elements) {
-    elements_file_ = std::make_unique<InputFile>(
-        open_checked(paths.lists, shard_.elements, kRebuildList, std::move(opened.elements)));
+    elements_file_ = std::make_unique<InputFile>(open_checked(
+        paths.lists, shard_.elements, hint_of_list(paths, shard_), std::move(opened.elements)));
     elements_.emplace(*elements_file_, *columns_.elements());
     const bool is_pickled =
         layout_->dialect == Dialect::pickle || layout_->dialect == Dialect::tensorpack;
@@ -292,9 +297,13 @@ std::vector<FixedColumn> ShardReader::fixed_columns() const {
   return columns;
 }
 
-IndexReader ShardReader::open_index() const {
+IndexReader ShardReader::open_index() const try {
   if (index_) return IndexReader(*index_, columns_, shard_.digest.samples);
   return IndexReader(FixedRowReader(fixed_columns()), shard_.digest.samples);
+} catch (Error& error) {
+  const bool is_of_index = index_ && error.file() == index_->path() && error.hint().empty();
+  if (is_of_index) error.hint(rebuild_hint(folder_of_file(index_->path()), files_.front().path()));
+  throw;
 }
 
 const InputFile& ShardReader::file_of_field(std::size_t field) const {
@@ -325,7 +334,7 @@ void prove_file(const InputFile& file, const ManifestFile& expected,
 
 void prove_block_list(const DatasetPaths& paths, const ManifestShard& shard) {
   if (!shard.blocks.name.empty())
-    prove_file(open_checked(paths.lists, shard.blocks, kRebuildList), shard.blocks);
+    prove_file(open_checked(paths.lists, shard.blocks, hint_of_list(paths, shard)), shard.blocks);
 }
 
 void prove_list(const DatasetPaths& paths, const ManifestFile& list,

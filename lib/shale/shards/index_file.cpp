@@ -375,16 +375,14 @@ IndexReader::IndexReader(const InputFile& file, const IndexColumns& columns, std
   if (!has_right_size) {
     throw Error(Code::damaged, "index is {} bytes long, which is not {} rows of {}", file.size(),
                 rows, columns.row_bytes())
-        .at(file.path())
-        .hint("'shale index' rebuilds an index from its shard");
+        .at(file.path());
   }
   const Bytes found = std::get<IndexFile>(from_).window.view(0, expected.size());
   const auto differs = std::mismatch(found.begin(), found.end(), expected.begin()).first;
   if (differs != found.end()) {
     throw Error(Code::damaged, "index header does not match this dataset's schema with {} rows",
                 rows)
-        .at(file.path(), static_cast<std::uint64_t>(differs - found.begin()))
-        .hint("'shale index' rebuilds an index from its shard");
+        .at(file.path(), static_cast<std::uint64_t>(differs - found.begin()));
   }
 }
 

@@ -28,6 +28,7 @@
 #include "shale/shards/key_check.hpp"
 #include "shale/shards/open_shards.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 #include "shale/sources/input_request.hpp"
 #include "shale/sources/settled_keys.hpp"
 
@@ -181,7 +182,9 @@ class DatasetSource final : public OrderableSource {
         throw Error(error.code(), "{}", error.message())
             .at(error.file(), error.offset())
             .because(error.cause())
-            .hint("run 'shale index' on the dataset to build what is missing again");
+            .hint(rebuild_hint(
+                dataset_.paths.lists,
+                join_path(dataset_.paths.shards, dataset_.shards[number].files.front().name)));
       if (!leaves_out_damage()) throw with_way_out(error, on_damage_);
       lost_.emplace(number, damage_text(error));
       return nullptr;
