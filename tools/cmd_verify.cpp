@@ -20,6 +20,7 @@
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/indexed_join.hpp"
+#include "shale/sources/offered_whole.hpp"
 #include "shale/sources/split_folders.hpp"
 #include "shale/verify/verify.hpp"
 #include "shale/verify/verify_join.hpp"
@@ -143,7 +144,7 @@ std::string hint_of_repair(const std::string& dataset) {
   std::string options = is_flat ? "--labels" : "";
   if (is_chosen) {
     options += options.empty() ? "" : " and the ";
-    options += "--split (with its --seed), --select, --exclude or --classes";
+    options += "--split (with its --seed), --select, --exclude, --classes or --limit";
   }
   if (!options.empty()) options = ", with the " + options + " that it was converted with";
   return command + " SOURCE' replaces these files, from a copy of the dataset, or from " +
@@ -189,6 +190,12 @@ std::string hint_for(const VerifyReport& report, const VerifyRequest& request) {
         "copy these files again from an intact copy; where the change is intended, '{}' indexes "
         "the set as it is",
         index);
+  }
+  if (may_be_saved(dataset, {})) {
+    return fmt::format(
+        "copy the file again from an intact copy; 'shale convert {} OUT --to record --on-error "
+        "skip' takes what is whole of it",
+        printable(dataset));
   }
   return "copy these files again from an intact copy, or convert the source again with --overwrite";
 }

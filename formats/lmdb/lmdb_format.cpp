@@ -59,8 +59,6 @@ int bid_for_lmdb(const Probe& probe) {
 }
 
 constexpr std::uint64_t kFirstValueWindow = 8 * 1024;
-// What a meta page says of the trees, from its magic to the last page; a transaction follows.
-constexpr std::uint64_t kTreesBegin = lmdb::kPageHeaderBytes, kTreesEnd = kTreesBegin + 128;
 
 std::optional<lmdb::MetaPage> meta_of_shale(const InputFile& file) {
   try {
@@ -74,27 +72,10 @@ std::optional<lmdb::MetaPage> meta_of_shale(const InputFile& file) {
   }
 }
 
-bool have_one_tree(const InputFile& file) {
-  std::array<std::byte, kTreesEnd - kTreesBegin> first, second;
-  if (file.size() < 2 * lmdb::kPageBytes) return false;
-  file.read_exact(kTreesBegin, first);
-  file.read_exact(lmdb::kPageBytes + kTreesBegin, second);
-  return first == second;
-}
-
-// The schema that the note of a meta page says, of the first one that has a whole note.
+// The schema that the note of a meta page says.
 std::optional<Schema> noted_schema(const InputFile& file) {
-  std::vector<std::byte> page(lmdb::kPageBytes);
-  for (std::uint64_t number = 0; number < lmdb::kMetaPages; ++number) {
-    file.read_exact(number * lmdb::kPageBytes, page);
-    ByteReader in(Bytes(page).subspan(lmdb::kMetaBytes));
-    const std::uint32_t bytes = in.read_u32(), crc = in.read_u32();
-    if (bytes > in.remaining()) continue;
-    const Bytes note = in.read_bytes(bytes);
-    if (crc32c(note) != crc) continue;
-    if (std::optional<Schema> schema = parse_schema_text(as_text(note))) return schema;
-  }
-  return std::nullopt;
+  const std::optional<std::string> note = lmdb::note_in(file);
+  return note ? parse_schema_text(*note) : std::nullopt;
 }
 
 class Entries {
@@ -169,7 +150,7 @@ std::optional<Schema> recognize_own_lmdb(const InputFile& file, const WalkProgre
   if (first && last) {
     if (std::optional<Schema> noted = noted_schema(file)) return noted;
   }
-  const bool is_ours = have_one_tree(file);
+  const bool is_ours = lmdb::have_one_tree(file);
   try {
     Schema schema = entries->schema_at(first);
     validate_schema(schema);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/bytes.hpp"
+#include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 
 #include "formats/lmdb/lmdb_page.hpp"
@@ -16,6 +17,8 @@ namespace shale::lmdb {
 namespace {
 
 constexpr std::uint64_t kLeastPageBytes = 512, kMostPageBytes = 65'536;
+// What a meta page says of the trees, from its magic to the last page; a transaction follows.
+constexpr std::uint64_t kTreesBegin = kPageHeaderBytes, kTreesEnd = kTreesBegin + 128;
 constexpr std::string_view kConvertHint =
     "copy the entries with the program that wrote it into a file of LMDB 0.9 (64-bit)";
 
@@ -153,6 +156,27 @@ MetaPage read_live_meta(const InputFile& file, const FindingSink& findings) {
     findings(std::move(finding));
   }
   return second->transaction > first.transaction ? *second : first;
+}
+
+bool have_one_tree(const InputFile& file) {
+  std::array<std::byte, kTreesEnd - kTreesBegin> first, second;
+  if (file.size() < 2 * kPageBytes) return false;
+  file.read_exact(kTreesBegin, first);
+  file.read_exact(kPageBytes + kTreesBegin, second);
+  return first == second;
+}
+
+std::optional<std::string> note_in(const InputFile& file) {
+  std::vector<std::byte> page(kPageBytes);
+  for (std::uint64_t number = 0; number < kMetaPages; ++number) {
+    file.read_exact(number * kPageBytes, page);
+    ByteReader in(Bytes(page).subspan(kMetaBytes));
+    const std::uint32_t bytes = in.read_u32(), crc = in.read_u32();
+    if (bytes == 0 || bytes > in.remaining()) continue;
+    const Bytes note = in.read_bytes(bytes);
+    if (crc32c(note) == crc) return std::string(as_text(note));
+  }
+  return std::nullopt;
 }
 
 }  // namespace shale::lmdb

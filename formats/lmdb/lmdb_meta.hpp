@@ -55,4 +55,9 @@ inline constexpr std::size_t kTreeRecordBytes = 48;
 /// Errors: Code::unsupported for a main tree whose keys have sorted duplicates.
 void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file);
 
+/// True if both meta pages describe the same tree: shale wrote the file, and liblmdb has not since.
+[[nodiscard]] bool have_one_tree(const InputFile& file);
+/// The note that LmdbPageWriter left in the meta pages, of the first one that has a whole one.
+[[nodiscard]] std::optional<std::string> note_in(const InputFile& file);
+
 }  // namespace shale::lmdb

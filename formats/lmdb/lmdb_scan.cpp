@@ -47,6 +47,7 @@ class LmdbScanner {
         facts_(is_layout(dialect_) && dialect_ != Dialect::keys ? &layouts::facts_of(dialect_)
                                                                 : nullptr),
         reads_payload_(input.reads_payload),
+        may_be_damaged_(input.lost != nullptr),
         rows_(rows),
         findings_(findings),
         draft_(file_, findings),
@@ -64,7 +65,7 @@ class LmdbScanner {
     const bool is_listed = is_keyed || (facts_ != nullptr && !facts_->described_by.empty());
     const lmdb::TreeWalkOptions options{
         .is_own = is_own(),
-        .reads_overflow_headers = reads_payload_,
+        .reads_overflow_headers = reads_payload_ || may_be_damaged_,
         .prefetches_values = !reads_payload_ && dialect_ != Dialect::plain && !is_listed,
         .pace = &pace_};
     const lmdb::EntrySink entries = [&](const TreeEntry& entry) {
@@ -519,7 +520,7 @@ class LmdbScanner {
   Dialect dialect_;
   const std::string &keys_, &database_;  // as ShardLayout has them
   const layouts::LayoutFacts* facts_;    // of a layout
-  bool reads_payload_;
+  bool reads_payload_, may_be_damaged_;
   const RowSink& rows_;
   const FindingSink& findings_;
   FindingDraft draft_;

@@ -504,7 +504,7 @@ Survey survey_database(const InputFile& file, const std::string& database,
   if (wanted && is_layout(*wanted))
     return LayoutSurvey(file, database, layouts::facts_of(*wanted), progress).run();
   LayoutSearch search;
-  ValuePacking packing;
+  layouts::ValuePacking packing;
   if (!wanted) {
     search = find_layout(file, database, progress);
     if (search.survey) return std::move(*search.survey);

@@ -1,110 +1,39 @@
 #include "formats/lmdb/lmdb_unpack.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "shale/base/error.hpp"
-#include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/unpack_errors.hpp"
+#include "shale/io/nameless_file.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/layouts/json_value.hpp"
 #include "shale/layouts/list_packing.hpp"
 #include "shale/layouts/map_value.hpp"
 #include "shale/layouts/value_layout.hpp"
+#include "shale/layouts/value_packing.hpp"
 
 #include "formats/lmdb/lmdb_databases.hpp"
+#include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
 
 namespace shale {
+
+using layouts::ValuePacking;
+
 namespace {
 
 constexpr std::uint64_t kUnpackBufferBytes = 1 << 20, kWindowBytes = 256 * 1024;
 constexpr std::uint64_t kMostNumberBytes = 64;  // of an entry that is not a sample
-
-// By its first bytes: RFC 1952, 1950, 8878, and the frame format of LZ4.
-Packing packing_by_mark(Bytes head) {
-  if (head.size() < 4) return Packing::none;
-  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(head[i]); };
-  if (byte(0) == 0x1f && byte(1) == 0x8b && byte(2) == 8) return Packing::gzip;
-  if (as_text(head).starts_with("\x28\xb5\x2f\xfd")) return Packing::zstd;
-  if (as_text(head).starts_with("\x04\x22\x4d\x18")) return Packing::lz4;
-  const bool is_zlib =
-      (byte(0) & 0x0fU) == 8 && (byte(0) * 256 + byte(1)) % 31 == 0 && (byte(1) & 0x20U) == 0;
-  return is_zlib ? Packing::zlib : Packing::none;
-}
-
-// Decompresses values, one after the other.
-class ValueDecoder {
- public:
-  ValueDecoder(const ViewBytes& view, std::uint64_t most_bytes)
-      : view_(view), most_bytes_(most_bytes) {}
-
-  // Valid until the next call. Errors: Code::damaged for what is not compressed so, or ends early;
-  // Code::limit.
-  Bytes decode(const ValuePacking& how, std::uint64_t begin, std::uint64_t length) {
-    if (how.is_block) return decode_block(begin, length);
-    const Packing packing = how.packing;
-    Decoder decoder(packing, most_bytes_);
-    std::uint64_t at = begin;
-    std::size_t filled = 0;
-    while (true) {
-      const std::uint64_t count = std::min(kWindowBytes, begin + length - at);
-      if (filled == value_.size()) grow();
-      const Bytes piece = count == 0 ? Bytes() : view_(at, count);
-      const Decoder::Progress step = decoder.decode(piece, std::span(value_).subspan(filled));
-      at += step.taken;
-      filled += step.given;
-      if (step.taken > 0 || step.given > 0) continue;
-      if (count == 0 && decoder.may_end()) return Bytes(value_).first(filled);
-      throw Error(Code::damaged, "compressed data ends early");
-    }
-  }
-
- private:
-  [[nodiscard]] Error too_large() const {
-    return Error(Code::limit, "takes more than {} when it is decompressed, a quarter of the memory",
-                 format_size(most_bytes_))
-        .hint("pass a larger --memory");
-  }
-
-  Bytes decode_block(std::uint64_t begin, std::uint64_t length) {
-    if (length > most_bytes_) throw too_large();
-    auto content = unpack_lz4_block(view_(begin, length), most_bytes_);
-    if (!content) throw Error(Code::damaged, "is not a block of LZ4 behind its size");
-    value_ = std::move(*content);
-    return value_;
-  }
-
-  void grow() {
-    if (value_.size() >= most_bytes_) throw too_large();
-    value_.resize(std::min(most_bytes_, std::max<std::uint64_t>(value_.size() * 2, 64 << 10)));
-  }
-
-  const ViewBytes& view_;
-  std::uint64_t most_bytes_;
-  std::vector<std::byte> value_;
-};
-
-// The first bytes of a value as it is below its compression.
-ValuePacking::Contents contents_by_mark(Bytes head) {
-  using Contents = ValuePacking::Contents;
-  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
-    return head.subspan(offset, length);
-  };
-  if (layouts::begins_like_json(as_text(head))) return Contents::json;
-  if (layouts::looks_like_map(view, 0, head.size())) return Contents::maps;
-  const bool is_pickle = head.size() >= 2 && head[0] == std::byte{0x80} &&
-                         head[1] >= std::byte{2} && head[1] <= std::byte{5};
-  return is_pickle ? Contents::pickles : Contents::other;
-}
 
 class ValueUnpacking {
  public:
@@ -186,12 +115,12 @@ class ValueUnpacking {
       return entry.value_bytes == 0 ? Bytes() : view_(entry.value_offset, entry.value_bytes);
     };
     if (!packing_.is_compressed()) {
-      if (entry.value_bytes > request_.memory_bytes / 4) throw too_large(entry.value_bytes);
+      if (entry.value_bytes > request_.memory_bytes / 4) throw too_large_value(entry.value_bytes);
       return as_it_is();
     }
     const std::uint64_t head_bytes = std::min<std::uint64_t>(entry.value_bytes, 4);
     const Packing found =
-        packing_by_mark(head_bytes == 0 ? Bytes() : view_(entry.value_offset, head_bytes));
+        layouts::packing_by_mark(head_bytes == 0 ? Bytes() : view_(entry.value_offset, head_bytes));
     const bool is_short = entry.value_bytes <= kMostNumberBytes;
     if (packing_.is_block ? !is_short || is_sample(entry) : found == packing_.packing)
       return decoder_.decode(packing_, entry.value_offset, entry.value_bytes);
@@ -199,11 +128,6 @@ class ValueUnpacking {
       throw Error(Code::unsupported, "is not compressed with {}, as the first value is",
                   name_of(packing_.packing));
     return as_it_is();
-  }
-
-  [[nodiscard]] Error too_large(std::uint64_t bytes) const {
-    return Error(Code::limit, "has {}, more than a quarter of the memory", format_size(bytes))
-        .hint("pass a larger --memory");
   }
 
   void learn(const lmdb::TreeEntry& entry) {
@@ -231,7 +155,7 @@ class ValueUnpacking {
   ValuePacking packing_;
   WindowReader window_;
   ViewBytes view_;
-  ValueDecoder decoder_;
+  layouts::ValueDecoder decoder_;
   layouts::JsonPacking json_;
   layouts::ListPacking lists_;
   bool has_lists_ = false;  // of numbers, which are to be arrays
@@ -239,45 +163,11 @@ class ValueUnpacking {
   lmdb::LmdbPageWriter pages_;
 };
 
-// Of a value that is not compressed, or only by the first bytes of what it is compressed from.
-ValuePacking packing_of(const ViewBytes& view, std::uint64_t begin, std::uint64_t length) {
-  using Contents = ValuePacking::Contents;
-  constexpr std::uint64_t kMostContent = 8 << 20, kHeadBytes = 64;
-  const std::uint64_t head_bytes = std::min(length, kHeadBytes);
-  const Contents as_it_is = contents_by_mark(head_bytes == 0 ? Bytes() : view(begin, head_bytes));
-  if (as_it_is == Contents::json) {
-    const bool is_json = length <= kMostContent && parse_json(as_text(view(begin, length)));
-    return {.contents = is_json ? as_it_is : Contents::other};
-  }
-  if (head_bytes < 4) return {};
-  ValuePacking found{.packing = packing_by_mark(view(begin, head_bytes))};
-  if (found.packing == Packing::none) {
-    if (length > kMostContent) return {.contents = as_it_is};
-    const auto content = unpack_lz4_block(view(begin, length), kMostContent);
-    found.contents = content ? contents_by_mark(*content) : Contents::other;
-    found.is_block = found.contents != Contents::other;
-    if (!found.is_block) found.contents = as_it_is;
-    return found;
-  }
-  // Only what it is compressed from tells whether that is of use.
-  std::array<std::byte, kHeadBytes> beginning{};
-  Decoder decoder(found.packing, kMostContent);
-  const std::uint64_t count = std::min(length, kWindowBytes);
-  const Decoder::Progress begun = decoder.decode(view(begin, count), beginning);
-  found.contents = contents_by_mark(Bytes(beginning).first(begun.given));
-  return found;
-}
-
 }  // namespace
 
-std::string ValuePacking::what_values_are() const {
-  const std::string_view what = contents == Contents::pickles ? "pickles"
-                                : contents == Contents::maps  ? "msgpack maps"
-                                                              : "JSON";
-  if (!is_compressed()) return std::string(what);
-  return fmt::format("{} that {} compressed with {}", what,
-                     contents == Contents::json ? "is" : "are",
-                     name_of(is_block ? Packing::lz4 : packing));
+Error too_large_value(std::uint64_t bytes) {
+  return Error(Code::limit, "has {}, more than a quarter of the memory", format_size(bytes))
+      .hint("pass a larger --memory");
 }
 
 ValuePacking packing_of_values(const InputFile& file, std::string_view database) {
@@ -291,7 +181,7 @@ ValuePacking packing_of_values(const InputFile& file, std::string_view database)
       if (!entry || entry->is_database) return {};
       const bool is_sample = !layouts::describes_file(
           as_text(entry->key), {view, entry->value_offset, entry->value_bytes, file.path()});
-      if (is_sample) return packing_of(view, entry->value_offset, entry->value_bytes);
+      if (is_sample) return layouts::packing_of(view, entry->value_offset, entry->value_bytes);
     }
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
@@ -299,7 +189,40 @@ ValuePacking packing_of_values(const InputFile& file, std::string_view database)
   return {};
 }
 
+namespace {
+
+// Of a damaged file; nullopt: it is not.
+std::optional<UnpackReport> unpack_whole_entries(const UnpackRequest& request) {
+  const NamelessFile whole(temporary_folder());
+  std::optional<LostRanges> lost = save_whole_entries(request, whole);
+  if (!lost || lost->empty()) return std::nullopt;
+  Parsing parsing = request.parsing;
+  parsing.database.clear();
+  const InputFile saved(whole.link());
+  std::optional<UnpackReport> report;
+  if (!lmdb::have_one_tree(saved))
+    report = unpack_lmdb_file({.file = saved,
+                               .into = request.into,
+                               .memory_bytes = request.memory_bytes,
+                               .parsing = parsing,
+                               .progress = request.progress,
+                               .fields = request.fields});
+  if (!report) {
+    if (::ftruncate(request.into.descriptor(), 0) != 0)
+      throw Error(Code::io, "cannot truncate it").at(request.into.path()).because_errno(errno);
+    (void)save_whole_entries(request, request.into);
+    report.emplace();
+  }
+  report->lost = *std::move(lost);
+  return report;
+}
+
+}  // namespace
+
 std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request) {
+  if (request.takes_damaged) {
+    if (auto report = unpack_whole_entries(request)) return report;
+  }
   const ValuePacking packing = packing_of_values(request.file, request.parsing.database);
   if (packing.contents == ValuePacking::Contents::other) return std::nullopt;
   const auto stays_whole = [&](std::string_view reason) {

@@ -33,6 +33,9 @@ struct PlannedFeature {
   std::size_t field = 0;  ///< in the schema; means nothing for the key
 };
 
+/// The dtype of what lies in a FloatList.
+inline constexpr std::string_view kFloatDType = "<f4";
+
 /// True for what is a FloatList: reals of 32 bits, and ragged tensors of them.
 [[nodiscard]] bool is_of_floats(const Field& field);
 

@@ -170,6 +170,7 @@ class ForeignRecordScanner : private FrameScanner {
       if (is_located(field.kind)) return;
       return report(i, "record has no number for this field", frame.begin, {}, {});
     }
+    if (feature->count == 0 && fill_empty(i, *feature)) return;
     const bool is_one = feature->count == 1;
     switch (field.kind) {
       case Kind::bytes:
@@ -202,10 +203,23 @@ class ForeignRecordScanner : private FrameScanner {
     }
   }
 
+  // A list of nothing may be one of another type. False: it is not one where lists are, or as all.
+  bool fill_empty(std::size_t i, const ParsedFeature& feature) {
+    const Field& field = schema_.fields[i];
+    const bool is_list = field.kind == Kind::list && feature.type != Type::bytes;
+    const bool is_ragged = field.kind == Kind::tensor && field.is_ragged() &&
+                           field.shape.size() == 1 && field.dtype.descr() == kFloatDType &&
+                           feature.type != Type::floats;
+    if (!is_list && !is_ragged) return false;
+    row_.cells[i].place = {.offset = feature.list_offset, .length = 0};
+    if (is_ragged) row_.sides[first_side_[i]] = 0;
+    return true;
+  }
+
   // Where its numbers lie in one piece. The free side of one axis is as long as they are many.
   void fill_tensor(std::size_t i, const ParsedFeature& feature) {
     const Field& field = schema_.fields[i];
-    const bool is_floats = field.dtype.descr() == "<f4" && feature.type == Type::floats;
+    const bool is_floats = field.dtype.descr() == kFloatDType && feature.type == Type::floats;
     const bool is_array =
         is_floats ? is_contiguous(feature) : feature.type == Type::bytes && feature.count == 1;
     std::vector<std::uint64_t> shape = field.shape;
@@ -221,7 +235,8 @@ class ForeignRecordScanner : private FrameScanner {
     }
     if (!is_array || !field.takes_tensor(shape, feature.first_length)) {
       return misfit(i, feature,
-                    field.dtype.descr() != "<f4" ? "BytesList of 1 with " + field_type_text(field)
+                    field.dtype.descr() != kFloatDType
+                        ? "BytesList of 1 with " + field_type_text(field)
                     : field.is_ragged()
                         ? "packed FloatList"
                         : fmt::format("packed FloatList of {}", fmt::join(field.shape, " x ")));

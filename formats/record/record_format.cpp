@@ -34,14 +34,15 @@ for value in tfrecord_iterator({{file}}):
 {{/has_features}})"};
 
 // The format has no magic: its evidence is the checksum of the first frame's length. A compressed
-// file has it inside, and is recognised so that survey() can refuse it by name.
+// file has it inside, and is recognised so that survey() can refuse it by name. Of a file that is
+// damaged there, only its name can say what it is.
 int bid_for_record(const Probe& probe) {
   // A file of no records has no bytes: only its name can say what it is.
   if (probe.file_bytes == 0 && probe.path.ends_with(kSuffixes[0])) return 1;
   if (probe.head.size() < kFrameHeaderBytes || probe.file_bytes < kFrameBytes) return 0;
   if (compression_of_frames(probe.head)) return 32;
   const FrameHeader header = read_frame_header(probe.head.first<kFrameHeaderBytes>());
-  if (!header.is_trusted()) return 0;
+  if (!header.is_trusted()) return probe.path.ends_with(kSuffixes[0]) ? 1 : 0;
   constexpr std::byte kFeaturesTag{0x0a};
   const bool begins_like_example =
       probe.head.size() > kFrameHeaderBytes && probe.head[kFrameHeaderBytes] == kFeaturesTag;
@@ -108,6 +109,7 @@ const Format record_format = {
     .create_sizer = create_record_sizer,
     .create_shard = create_record_shard,
     .survey = survey_record_file,
+    .salvage = salvage_record_file,
     .unpack = unpack_record_file,
     .scan = scan_record_shard,
     .split_scan = split_record_scan,

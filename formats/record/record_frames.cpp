@@ -55,6 +55,11 @@ std::optional<Compression> compression_of_frames(Bytes head) {
 }
 
 std::optional<RecordFrame> FrameWalk::next() {
+  for (; lost_ != nullptr && next_lost_ < lost_->size(); ++next_lost_) {
+    const LostRange& lost = (*lost_)[next_lost_];
+    if (position_ < lost.offset) break;
+    position_ = std::max(position_, lost.offset + lost.length);
+  }
   const std::uint64_t begin = position_;
   pace_.step_to(begin);
   if (begin >= end_ || damage_) return std::nullopt;

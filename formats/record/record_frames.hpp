@@ -65,10 +65,15 @@ struct RecordFrame {
 class FrameWalk {
  public:
   /// All are borrowed. The pace steps at each frame. The frames that begin in [begin, end), the
-  /// first of them at `begin`.
+  /// first of them at `begin`. `lost`, of the whole file, is passed over; null: nothing is.
   FrameWalk(const InputFile& file, const ViewBytes& view, WalkPace& pace, std::uint64_t begin = 0,
-            std::uint64_t end = kMissing)
-      : file_(file), view_(view), pace_(pace), position_(begin), end_(std::min(end, file.size())) {}
+            std::uint64_t end = kMissing, const LostRanges* lost = nullptr)
+      : file_(file),
+        view_(view),
+        pace_(pace),
+        position_(begin),
+        end_(std::min(end, file.size())),
+        lost_(lost) {}
 
   /// Nullopt at the end, and where a length cannot be trusted: nothing marks where the
   /// frame behind it begins. Errors: Code::io.
@@ -83,8 +88,16 @@ class FrameWalk {
   const ViewBytes& view_;
   WalkPace& pace_;
   std::uint64_t position_, end_;
+  const LostRanges* lost_;
+  std::size_t next_lost_ = 0;
   std::optional<Finding> damage_;
 };
+
+/// What is lost of a damaged file: frames without their checksum, and all bytes between a length
+/// that cannot be trusted and the next frame that is whole. Reads everything. Errors: Code::io.
+[[nodiscard]] LostRanges find_lost_frames(const InputFile& file, const WalkProgress& progress);
+/// Errors: Code::damaged if there is nothing else in the file.
+void refuse_all_lost(const InputFile& file, const LostRanges& lost);
 
 /// Reads a payload and fills the checksums of places in it, which ascend and do not overlap. A
 /// finding (message, place, both numbers) if the payload does not have its checksum. The pace steps
@@ -106,6 +119,7 @@ class FrameScanner {
         pace_(input.progress, file_.size()),
         window_(file_, reads_payload_ ? kPayloadWindow : kStructureWindow),
         view_(part.view ? part.view : window_.views()),
+        lost_(input.lost),
         rows_(rows),
         row_number_(part.begin.row) {}
 
@@ -114,7 +128,7 @@ class FrameScanner {
   /// behind the end of the part.
   template <class Fill>
   ScanPoint scan_frames(const ScanRows& part, const Fill& fill) {
-    FrameWalk frames(file_, view_, pace_, part.begin.offset, part.end.offset);
+    FrameWalk frames(file_, view_, pace_, part.begin.offset, part.end.offset, lost_);
     while (const std::optional<RecordFrame> frame = frames.next()) {
       draft_.at_row(row_number_);
       row_ = {};
@@ -140,6 +154,7 @@ class FrameScanner {
   IndexRow row_;  // of the frame at hand
 
  private:
+  const LostRanges* lost_;
   const RowSink& rows_;
   std::uint64_t row_number_;
 };

@@ -38,6 +38,10 @@ void scan_foreign_record(const ShardInput& input, const RowSink& rows, const Fin
 [[nodiscard]] Survey survey_record_file(const InputFile& file, const Parsing& parsing,
                                         const WalkProgress& progress = {});
 
+/// The same of what is whole of a damaged file: see Format::salvage.
+[[nodiscard]] Survey salvage_record_file(const InputFile& file, const Parsing& parsing,
+                                         const WalkProgress& progress);
+
 /// The same for a file that unpack_record_file writes of this one: what features it writes again,
 /// how many records there are, and how large it is at most, besides the records as they are.
 /// `arrays`: fields whose integers are arrays even where each record has one; `described`: what
@@ -45,6 +49,7 @@ void scan_foreign_record(const ShardInput& input, const RowSink& rows, const Fin
 struct UnpackedSurvey {
   Survey survey;
   std::vector<std::string> features;
+  std::vector<std::string> floats;  ///< those of them that are lists of floats
   std::uint64_t records = 0, most_bytes = 0;
 };
 [[nodiscard]] UnpackedSurvey survey_unpacked_record_file(const InputFile& file,

@@ -30,7 +30,6 @@ constexpr std::uint64_t kMostBytesAround = 128;
 // What hostile records, each with names of its own, can cost.
 constexpr std::size_t kMostFields = 1024;
 constexpr std::size_t kNamesShown = 8;
-constexpr std::string_view kFloatDType = "<f4";
 constexpr std::size_t kMostAxes = 64;  // of NumPy's arrays
 
 // UTF-8 without control characters but tab and line ends: small binary numbers are often UTF-8.
@@ -61,13 +60,12 @@ struct FeatureFacts {
   std::vector<std::uint64_t> sides;
 
   void add(const ParsedFeature& feature) {
-    if (records == 0) {
-      type = feature.type;
-      count = feature.count;
-    }
+    if (records == 0) count = feature.count;
+    // An empty list says nothing of the type.
+    if (records == empty && (records == 0 || feature.count > 0)) type = feature.type;
     ++records;
     if (feature.count == 0) ++empty;
-    is_of_one_type = is_of_one_type && feature.type == type;
+    is_of_one_type = is_of_one_type && (feature.count == 0 || feature.type == type);
     is_of_one_count = is_of_one_count && feature.count == count;
     is_one_each = is_one_each && feature.count == 1;
     is_one_at_most = is_one_at_most && feature.count <= 1;
@@ -82,8 +80,11 @@ struct FeatureFacts {
 
 class RecordSurvey {
  public:
-  RecordSurvey(const InputFile& file, DescribedFeatures described, const WalkProgress& progress)
+  // `lost` of it is passed over; null: nothing is.
+  RecordSurvey(const InputFile& file, DescribedFeatures described, const WalkProgress& progress,
+               const LostRanges* lost = nullptr)
       : file_(file),
+        lost_(lost),
         described_(std::move(described)),
         pace_(progress, file.size()),
         window_(file, kStructureWindow),
@@ -93,7 +94,8 @@ class RecordSurvey {
   UnpackedSurvey run_unpacked(std::vector<std::string> arrays) {
     is_unpacked_ = true;
     arrays_ = std::move(arrays);
-    UnpackedSurvey found{.survey = run(), .features = std::move(unpacked_)};
+    UnpackedSurvey found{
+        .survey = run(), .features = std::move(unpacked_), .floats = std::move(unpacked_floats_)};
     found.records = frames_;
     for (const std::string& feature : found.features) {
       const FeatureFacts& facts = facts_.at(feature);
@@ -104,7 +106,7 @@ class RecordSurvey {
   }
 
   Survey run() {
-    FrameWalk frames(file_, view_, pace_);
+    FrameWalk frames(file_, view_, pace_, 0, kMissing, lost_);
     std::optional<std::string> not_example;
     while (!not_example) {
       const std::optional<RecordFrame> frame = frames.next();
@@ -169,7 +171,7 @@ class RecordSurvey {
       if (known == facts_.end()) return true;
       const FeatureFacts& facts = known->second;
       return facts.is_of_one_type && facts.records > 0 && feature.type != Type::none &&
-             feature.type != facts.type;
+             feature.count > 0 && feature.type != facts.type;
     });
   }
 
@@ -380,6 +382,7 @@ class RecordSurvey {
     const bool is_integers = facts.type == Type::integers;
     if (is_unpacked_ && (is_integers || !facts.is_contiguous)) {
       unpacked_.push_back(feature);
+      if (!is_integers) unpacked_floats_.push_back(feature);
     } else if (is_integers) {
       return leave_out(
           facts.is_of_one_count ? "several_integers" : "varying_length",
@@ -455,6 +458,7 @@ class RecordSurvey {
   }
 
   const InputFile& file_;
+  const LostRanges* const lost_;
   const DescribedFeatures described_;
   WalkPace pace_;
   WindowReader window_;
@@ -463,8 +467,8 @@ class RecordSurvey {
   std::map<std::string, FeatureFacts> facts_;
   std::uint64_t frames_ = 0, records_ = 0;  // records: of the frames, those that could be read
   bool is_unpacked_ = false;
-  std::vector<std::string> unpacked_, arrays_;  // features; fields
-  std::vector<std::string> shaped_;             // features, by what is described
+  std::vector<std::string> unpacked_, unpacked_floats_, arrays_;  // features; of these; fields
+  std::vector<std::string> shaped_;                               // features, by what is described
   std::vector<std::string> notes_;
   LeftOutList left_out_;
 };
@@ -490,8 +494,10 @@ Packing packing_of_frames(const InputFile& file) {
   return *found == Compression::gzip ? Packing::gzip : Packing::zlib;
 }
 
-Survey survey_record_file(const InputFile& file, const Parsing& parsing,
-                          const WalkProgress& progress) {
+namespace {
+
+Survey survey_frames(const InputFile& file, const Parsing& parsing, const WalkProgress& progress,
+                     const LostRanges* lost) {
   refuse_compressed(file);
   if (parsing.dialect == Dialect::episodes) {
     throw Error(Code::unsupported, "the steps of its episodes cannot be located in place")
@@ -500,7 +506,7 @@ Survey survey_record_file(const InputFile& file, const Parsing& parsing,
             fmt::format("'shale convert {} OUT --to record --parse episodes' makes samples of them",
                         shell_word(file.path())));
   }
-  Survey survey = RecordSurvey(file, described_features(file.path()), progress).run();
+  Survey survey = RecordSurvey(file, described_features(file.path()), progress, lost).run();
   const bool are_plain = !survey.layout.has_whole_records;
   if (are_plain && parsing.dialect != Dialect::plain && has_feature_lists(file)) {
     survey.notes = {
@@ -509,6 +515,23 @@ Survey survey_record_file(const InputFile& file, const Parsing& parsing,
                     shell_word(file.path()))};
     survey.left_out.add({"feature", "feature_lists", "feature_lists", std::nullopt});
   }
+  return survey;
+}
+
+}  // namespace
+
+Survey survey_record_file(const InputFile& file, const Parsing& parsing,
+                          const WalkProgress& progress) {
+  return survey_frames(file, parsing, progress, nullptr);
+}
+
+Survey salvage_record_file(const InputFile& file, const Parsing& parsing,
+                           const WalkProgress& progress) {
+  refuse_compressed(file);
+  LostRanges lost = find_lost_frames(file, progress);
+  refuse_all_lost(file, lost);
+  Survey survey = survey_frames(file, parsing, progress, &lost);
+  survey.lost = std::move(lost);
   return survey;
 }
 

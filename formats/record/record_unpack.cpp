@@ -52,6 +52,7 @@ class RecordUnpacking {
   RecordUnpacking(const UnpackRequest& request, UnpackedSurvey found)
       : request_(request),
         features_(std::move(found.features)),
+        floats_(std::move(found.floats)),
         window_(request.file, kPayloadWindow),
         view_(window_.views()),
         out_(request.into.duplicate(), request.into.path(),
@@ -153,7 +154,8 @@ class RecordUnpacking {
 
   // parse_example has proved that the list is sound.
   Array array_of(const ParsedFeature& feature, std::uint64_t payload_end) {
-    const bool is_integers = feature.type == ParsedFeature::Type::integers;
+    // An empty list may be one of another type.
+    const bool is_integers = std::ranges::find(floats_, feature.name) == floats_.end();
     Array array{.name = feature.name, .dtype_name = {}, .bytes = {}};
     if (is_integers) array.dtype_name = feature.name + std::string(kDTypeSuffix);
     array.bytes.reserve(feature.count * (is_integers ? sizeof(std::int64_t) : sizeof(float)));
@@ -178,15 +180,17 @@ class RecordUnpacking {
   }
 
   const UnpackRequest& request_;
-  const std::vector<std::string> features_;
+  const std::vector<std::string> features_, floats_;
   std::vector<ParsedFeature> parsed_;  // of the record at hand
   WindowReader window_;
   ViewBytes view_;
   OutputFile out_;
 };
 
-// Into a file without a name. Errors: as UnpackedStream.
-void decompress(const UnpackRequest& request, Packing packing, const NamelessFile& into) {
+// Into a file without a name. Of damaged ones what comes before the damage, which is returned, if
+// that is asked for. Errors: as UnpackedStream.
+std::optional<std::string> decompress(const UnpackRequest& request, Packing packing,
+                                      const NamelessFile& into) {
   const auto stop_if_asked = [&request] {
     if (request.progress) request.progress(0, 0);
   };
@@ -194,12 +198,54 @@ void decompress(const UnpackRequest& request, Packing packing, const NamelessFil
                         request.memory_bytes / 4);
   OutputFile out(into.duplicate(), into.path(),
                  {.io = IoMode::buffered, .buffer_bytes = kUnpackBufferBytes, .buffers = 1});
-  std::vector<std::byte> piece(kPayloadWindow);
-  while (const std::uint64_t filled = stream.read(piece)) {
-    out.append(Bytes(piece).first(filled));
-    stop_if_asked();
+  // What comes before damage in one piece with it is lost.
+  constexpr std::uint64_t kSmallPiece = 256;
+  std::vector<std::byte> piece(request.takes_damaged ? kSmallPiece : kPayloadWindow);
+  std::optional<std::string> damage;
+  try {
+    while (const std::uint64_t filled = stream.read(piece)) {
+      out.append(Bytes(piece).first(filled));
+      stop_if_asked();
+    }
+  } catch (const Error& error) {
+    if (!request.takes_damaged || error.code() != Code::damaged) throw;
+    damage = error.message();
   }
   (void)out.finish();
+  return damage;
+}
+
+void copy_whole_frames(const InputFile& file, const LostRanges& lost, const NamelessFile& into) {
+  OutputFile out(into.duplicate(), into.path(),
+                 {.io = IoMode::buffered, .buffer_bytes = kUnpackBufferBytes, .buffers = 1});
+  WindowReader window(file, kPayloadWindow);
+  std::uint64_t at = 0;
+  const auto copy_to = [&](std::uint64_t end) {
+    for (std::uint64_t count = 0; at < end; at += count) {
+      count = std::min(kPayloadWindow, end - at);
+      out.append(window.view(at, count));
+    }
+  };
+  for (const LostRange& range : lost) {
+    copy_to(range.offset);
+    at = range.offset + range.length;
+  }
+  copy_to(file.size());
+  (void)out.finish();
+}
+
+// Of a file of episodes nobody knows between which of its steps.
+LostRanges lost_of(const UnpackRequest& request, const InputFile& frames,
+                   const std::optional<std::string>& cut) {
+  LostRanges lost = find_lost_frames(frames, {});
+  if (cut && (lost.empty() || lost.back().offset + lost.back().length < frames.size()))
+    lost.push_back({.offset = frames.size(), .samples = 0, .why = *cut});
+  refuse_all_lost(frames, lost);
+  for (LostRange& range : lost) {
+    if (frames.path() != request.file.path()) range.why += ", in what it is decompressed to";
+    if (request.parsing.dialect == Dialect::episodes) range.before = range.samples = 0;
+  }
+  return lost;
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -241,15 +287,25 @@ UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found) {
 }  // namespace
 
 std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
-  std::optional<NamelessFile> plain, flat;
-  std::optional<InputFile> file;  // what is left to be unpacked, if it is not the file itself
-  const auto at_hand = [&]() -> const InputFile& { return file ? *file : request.file; };
+  std::optional<NamelessFile> plain, whole, flat;
+  std::optional<InputFile> file;   // what is left to be unpacked, if it is not the file itself,
+  std::optional<InputFile> saved;  // or what is whole of it
+  const auto at_hand = [&]() -> const InputFile& {
+    return file ? *file : saved ? *saved : request.file;
+  };
+  std::optional<std::string> cut;  // why it does not go on
   if (const Packing packing = packing_of_frames(request.file); packing != Packing::none) {
     plain.emplace(temporary_folder());
-    decompress(request, packing, *plain);
+    cut = decompress(request, packing, *plain);
     file.emplace(plain->link());
   }
   try {
+    const LostRanges lost = request.takes_damaged ? lost_of(request, at_hand(), cut) : LostRanges();
+    if (!lost.empty()) {
+      whole.emplace(temporary_folder());
+      copy_whole_frames(at_hand(), lost, *whole);
+      (file ? file : saved).emplace(whole->link());
+    }
     DescribedFeatures described = described_features(request.file.path());
     FlatSteps steps;
     if (request.parsing.dialect == Dialect::episodes) {
@@ -276,6 +332,7 @@ std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
                                          .fields = fields},
                                         std::move(found));
     report.episodes = steps.episodes;
+    report.lost = lost;
     return report;
   } catch (const Error& error) {
     if (!file || !is_about_bytes(error) || error.file() == request.file.path()) throw;

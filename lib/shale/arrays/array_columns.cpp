@@ -95,8 +95,8 @@ std::shared_ptr<const InputFile> closed(const std::string& path) {
 }
 
 void add_word(const Word& word, const std::vector<SampleAxis>& axes, bool stays_open,
-              Found& found) {
-  ArrayFiles files = open_arrays(word.path);
+              bool takes_truncated, Found& found) {
+  ArrayFiles files = open_arrays(word.path, takes_truncated && axes.empty());
   if (!stays_open) {
     const std::shared_ptr<const InputFile> file = closed(word.path);
     for (ArrayFile& array : files.arrays) array.file = file;
@@ -246,7 +246,8 @@ std::string path_in_word(const std::string& input) { return split_word(input).pa
 std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& inputs,
                                                const std::vector<std::string>& fields,
                                                const std::vector<std::string>& dropped,
-                                               const std::vector<SampleAxis>& axes) {
+                                               const std::vector<SampleAxis>& axes,
+                                               bool takes_truncated) {
   std::vector<Word> words;
   std::size_t arrays = 0;
   for (const std::string& input : inputs) {
@@ -263,7 +264,7 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
   Found found;
   constexpr std::uint64_t kOtherFiles = 40;  // of the output, and what is scratch
   const bool stay_open = allow_open_files(words.size() + kOtherFiles);
-  for (const Word& word : words) add_word(word, axes, stay_open, found);
+  for (const Word& word : words) add_word(word, axes, stay_open, takes_truncated, found);
   check_axes(axes, found);
   drop(found, dropped);
   ArrayColumns result;

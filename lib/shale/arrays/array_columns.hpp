@@ -34,7 +34,7 @@ struct ArrayColumns {
 /// name follow one another. A path that exists is a path, whatever it looks like. Nullopt for
 /// inputs that are not arrays at all. `fields`: only these columns, by field or member, in this
 /// order; empty: all that fields can hold, but for those that are `dropped`. `axes`: of columns
-/// whose rows do not lie along the first.
+/// whose rows do not lie along the first. `takes_truncated`: as open_arrays.
 /// Errors: same as open_arrays; Code::usage for arrays among other inputs, an archive of several
 /// arrays under one name, a field that is not there; Code::unsupported, by name, for two arrays of
 /// one field; what is wrong with an array that is asked for, or that is not left out; Code::schema,
@@ -42,6 +42,7 @@ struct ArrayColumns {
 /// in length.
 [[nodiscard]] std::optional<ArrayColumns> find_array_columns(
     const std::vector<std::string>& inputs, const std::vector<std::string>& fields,
-    const std::vector<std::string>& dropped = {}, const std::vector<SampleAxis>& axes = {});
+    const std::vector<std::string>& dropped = {}, const std::vector<SampleAxis>& axes = {},
+    bool takes_truncated = false);
 
 }  // namespace shale

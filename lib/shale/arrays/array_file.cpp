@@ -251,11 +251,22 @@ Error no_axes(const std::string& where) {
       .hint("save it with shape (1,), for example by numpy.atleast_1d");
 }
 
+// Of a truncated array in C order: the rows that the file still holds; nullopt if it has none.
+std::optional<std::uint64_t> rows_before_end(const NpyHeader& header, std::uint64_t size) {
+  const std::uint64_t bytes = npy_data_bytes(header);
+  if (header.fortran_order || size <= header.data_offset || size - header.data_offset >= bytes)
+    return std::nullopt;
+  const std::uint64_t rows = (size - header.data_offset) / (bytes / header.shape.front());
+  return rows > 0 ? std::optional(rows) : std::nullopt;
+}
+
 // `read_behind` gives the bytes at an offset behind the array, where they can be looked at.
 template <class ReadBehind>
 ArrayFile array_behind(NpyHeader header, std::uint64_t size, const std::string& where,
-                       ReadBehind read_behind) {
-  check_npy_size(header, size, where);
+                       ReadBehind read_behind, bool takes_truncated = false) {
+  const std::optional<std::uint64_t> whole =
+      takes_truncated ? rows_before_end(header, size) : std::nullopt;
+  if (!whole) check_npy_size(header, size, where);
   if (const std::uint64_t end = header.data_offset + npy_data_bytes(header); end < size) {
     std::vector<std::byte> behind(std::min(size - end, kNpyPrefixBytes));
     if (!read_behind(end, std::span(behind))) behind.clear();
@@ -267,21 +278,24 @@ ArrayFile array_behind(NpyHeader header, std::uint64_t size, const std::string& 
           .swaps = std::move(header.swaps),
           .fortran_order = header.fortran_order,
           .shape = std::move(header.shape),
-          .data_offset = header.data_offset};
+          .data_offset = header.data_offset,
+          .whole_rows = whole};
 }
 
-ArrayFile open_npy(const std::shared_ptr<const InputFile>& file) {
+ArrayFile open_npy(const std::shared_ptr<const InputFile>& file, bool takes_truncated) {
   std::uint64_t at = 0;
   NpyHeader header = read_header(file->size(), file->path(), [&](std::span<std::byte> into) {
     file->read_exact(at, into);
     at += into.size();
   });
   if (header.shape.empty()) throw no_axes(file->path());
-  ArrayFile array = array_behind(std::move(header), file->size(), file->path(),
-                                 [&](std::uint64_t offset, std::span<std::byte> into) {
-                                   file->read_exact(offset, into);
-                                   return true;
-                                 });
+  ArrayFile array = array_behind(
+      std::move(header), file->size(), file->path(),
+      [&](std::uint64_t offset, std::span<std::byte> into) {
+        file->read_exact(offset, into);
+        return true;
+      },
+      takes_truncated);
   array.file = file;
   return array;
 }
@@ -425,7 +439,7 @@ bool is_array_file(const InputFile& file) {
          (format != nullptr && format->tensors != nullptr);
 }
 
-ArrayFiles open_arrays(const std::string& path) {
+ArrayFiles open_arrays(const std::string& path, bool takes_truncated) {
   const auto file = std::make_shared<const InputFile>(path);
   for (const Format* format : all_formats()) {
     if (format->tensors == nullptr || format->tensors->read == nullptr) continue;
@@ -437,7 +451,7 @@ ArrayFiles open_arrays(const std::string& path) {
   if (!is_zip(as_text(begin))) {
     const bool is_cut = begin.empty() && path.ends_with(kMemberSuffix);
     if (!is_cut && (begin.empty() || !may_be_npy(begin))) throw not_an_array(*file, begin);
-    found.arrays.push_back(open_npy(file));
+    found.arrays.push_back(open_npy(file, takes_truncated));
     return found;
   }
   WindowReader window(*file);

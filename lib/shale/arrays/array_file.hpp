@@ -31,6 +31,8 @@ struct ArrayFile {
   std::optional<ZipMember> archived = {};  ///< of an .npz archive: where its bytes lie, and how
   /// Of one that is neither in C nor in Fortran order: in elements; else empty.
   std::vector<std::uint64_t> strides = {};
+  /// Of a truncated file: the rows that it still holds; else nothing.
+  std::optional<std::uint64_t> whole_rows = {};
 
   /// How far apart, in elements, those lie whose index differs by one in an axis.
   [[nodiscard]] std::vector<std::uint64_t> steps() const;
@@ -67,7 +69,8 @@ struct ArrayFiles {
 /// Code::unsupported for 0-d arrays, for dtypes that are not of fixed size, for encrypted members,
 /// for files without an array and of another kind; Code::limit as parse_npy_header; same as
 /// read_pt_archive and read_safetensors. What is wrong with one array of several is in `unread`.
-[[nodiscard]] ArrayFiles open_arrays(const std::string& path);
+/// `takes_truncated`: a truncated .npy file in C order is not damaged if it has a whole row.
+[[nodiscard]] ArrayFiles open_arrays(const std::string& path, bool takes_truncated = false);
 
 /// The elements of an archive's member from the first on, in its own order of axes and bytes; those
 /// of a tensor with strides in C order. What it hands out of a member is proved by the archive's

@@ -18,7 +18,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/trimmed.hpp"
 #include "shale/data/shard_index.hpp"
-#include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/file_format.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/path_facts.hpp"

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kProbeBytes = 4096, kIndexBufferBytes = 256 * 1024, kDigestBytes = 4 << 20;
+constexpr std::uint64_t kIndexBufferBytes = 256 * 1024, kDigestBytes = 4 << 20;
 
 std::uint64_t mtime_ns_of(const InputFile& file) {
   struct stat status {};
@@ -170,7 +170,11 @@ class Indexing {
     refuse_changed_file();
     events_.stop_if_asked();
     paths_.lists = kNamelessFolder;
-    return {std::move(manifest_), std::move(shard_), std::move(paths_), std::move(notes_),
+    return {std::move(manifest_),
+            std::move(shard_),
+            std::move(paths_),
+            std::move(notes_),
+            std::move(lost_),
             std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(nameless_))};
   }
 
@@ -240,7 +244,9 @@ class Indexing {
       adopt_known();
       return format;
     }
-    Survey survey = survey_file(format, files_[0], parsing_, events_.of_walk());
+    Survey survey =
+        survey_file(format, files_[0], parsing_, events_.of_walk(), request_.takes_damaged);
+    lost_ = std::move(survey.lost);
     if (request_.schema != nullptr) widen(survey, *request_.schema);
     validate_schema(survey.schema);
     if (survey.layout.rows.has_strides()) refuse_empty_rows(survey.schema, survey.samples);
@@ -340,7 +346,8 @@ class Indexing {
                            .schema = manifest_.schema,
                            .layout = manifest_.layout,
                            .reads_payload = request_.with_checksums,
-                           .progress = events_.of_walk()};
+                           .progress = events_.of_walk(),
+                           .lost = request_.takes_damaged ? &lost_ : nullptr};
     ElementScan scan(format, input);
     const auto take = [&](IndexRow row) {
       scan.locate(row);
@@ -462,6 +469,7 @@ class Indexing {
   std::uint64_t mtime_ns_ = 0;
   FileFingerprint fingerprint_;
   std::vector<std::string> notes_;
+  LostRanges lost_;
   Manifest manifest_;
   ManifestShard shard_;
   std::vector<std::shared_ptr<const void>> nameless_;
@@ -469,98 +477,9 @@ class Indexing {
 
 }  // namespace
 
-std::optional<std::string> file_of_path(const std::string& path) {
-  const auto is_file = [](const std::optional<struct stat>& facts) {
-    return facts && S_ISREG(facts->st_mode);
-  };
-  const std::optional<struct stat> facts = facts_behind(path);
-  if (is_file(facts)) return path;
-  if (!facts || !S_ISDIR(facts->st_mode)) return std::nullopt;
-  std::string data = join_path(path, "data.mdb");
-  return is_file(facts_behind(data)) ? std::optional(std::move(data)) : std::nullopt;
-}
-
-const Format* detect_file(const InputFile& file) {
-  std::vector<std::byte> head(std::min(kProbeBytes, file.size()));
-  file.read_exact(0, head);
-  return detect_format({file.path(), head, file.size()});
-}
-
-Error unrecognized(const std::string& path) {
-  if (const auto facts = facts_behind(path);
-      facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode)) {
-    try {
-      const InputFile special(path);
-    } catch (const Error& error) {
-      return error;
-    }
-  }
-  const std::string manifest = join_path(path, kManifestName);
-  if (const auto facts = facts_behind(manifest); facts && !S_ISREG(facts->st_mode)) {
-    return Error(Code::mismatch, "is {}, where the manifest of a dataset should be",
-                 S_ISDIR(facts->st_mode) ? "a folder" : "not a regular file")
-        .at(manifest)
-        .hint("move it away, and restore dataset.json from an intact copy");
-  }
-  if (has_shards(path)) {
-    return Error(Code::mismatch,
-                 "holds shards, but no dataset.json: the copy is not complete, or the manifest is "
-                 "lost")
-        .at(path)
-        .hint("copy dataset.json as well, or convert the source again");
-  }
-  const bool holds_arrays = path.ends_with(".npz");
-  if (holds_arrays || path.ends_with(".zip") || path.ends_with(".tar")) {
-    return Error(Code::unsupported,
-                 "is an archive of {}: shale converts it, but reads no samples in place",
-                 holds_arrays ? "arrays" : "files")
-        .at(path)
-        .hint(
-            fmt::format("run 'shale convert {} OUT --to {}", printable(path),
-                        holds_arrays ? "npy' (or hdf5, lmdb, record)" : "record' (or lmdb, hdf5)"));
-  }
-  if (std::optional<Error> error = several_datasets(path)) return *error;
-  return Error(Code::unsupported,
-               "is neither a shale dataset nor a file in a format that shale recognizes")
-      .at(path)
-      .hint(
-          "'shale convert' turns a folder of images or arrays into a dataset; 'shale formats' "
-          "lists the formats");
-}
-
 Error no_checksums(const std::string& index) {
   return Error(Code::unsupported, "the index has no checksums: payload bytes cannot be verified")
       .at(index);
-}
-
-const Format& format_of_file(const InputFile& file) {
-  const Format* format = detect_file(file);
-  if (format == nullptr) throw unrecognized(file.path());
-  if (format->survey == nullptr) {
-    throw Error(Code::unsupported, "{} files of other tools are not supported yet", format->name)
-        .at(file.path())
-        .hint("shards that 'shale convert' wrote are read by the directory they are in");
-  }
-  return *format;
-}
-
-Survey survey_file(const Format& format, const InputFile& file, const Parsing& parsing,
-                   const WalkProgress& progress) {
-  check_dialect(format, parsing, file.path());
-  const bool may_be_own = parsing.dialect.value_or(Dialect::own) == Dialect::own;
-  if (may_be_own && parsing.database.empty() && format.recognize != nullptr) {
-    if (std::optional<Schema> schema = format.recognize(file, progress)) {
-      Survey survey;
-      survey.layout = as_one_file(format.layout(*schema, OptionSet(format.options)));
-      survey.schema = std::move(*schema);
-      if (const auto label = label_of(survey.schema, ""); label && format.classes != nullptr)
-        survey.classes = format.classes->read(file, survey.schema.fields[*label].name);
-      return survey;
-    }
-  }
-  Parsing wanted = parsing;
-  if (may_be_own) wanted.dialect = std::nullopt;
-  return format.survey(file, wanted, progress);
 }
 
 IndexedFile index_file(const ForeignRequest& request, const Events& events) {

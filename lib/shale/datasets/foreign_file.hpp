@@ -12,6 +12,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
+#include "shale/datasets/file_format.hpp"
 #include "shale/format/format.hpp"
 #include "shale/manifest/naming.hpp"
 
@@ -20,10 +21,6 @@
 // dataset (docs/foreign.md). Where its rows are fixed the manifest is all: there is no index.
 
 namespace shale {
-
-/// The file that a path stands for: itself, or data.mdb in the directory of an LMDB. nullopt for
-/// anything else.
-[[nodiscard]] std::optional<std::string> file_of_path(const std::string& path);
 
 /// How a file of another tool is to be read.
 struct ForeignRequest {
@@ -41,23 +38,11 @@ struct ForeignRequest {
   std::string scratch_folder = {};  ///< for index_without_name
   /// Of the set that the file belongs to: all of its fields, or more. Null: its own.
   const Schema* schema = nullptr;
+  bool takes_damaged = false;  ///< for index_without_name: only what is whole (Format::salvage)
 };
 
-/// The format of a file, by its content; null if it is of none.
-[[nodiscard]] const Format* detect_file(const InputFile& file);
-/// The error for a path that is nothing that shale can read.
-[[nodiscard]] Error unrecognized(const std::string& path);
 /// The error for an index without checksums where payload is to be verified.
 [[nodiscard]] Error no_checksums(const std::string& index);
-/// As detect_file, if the format reads files of other tools. Errors: Code::unsupported if none
-/// reads such files.
-[[nodiscard]] const Format& format_of_file(const InputFile& file);
-
-/// What a file holds. No dialect, or own: as shale wrote it, if it did, else plain. Errors:
-/// same as Format::recognize and Format::survey.
-[[nodiscard]] Survey survey_file(const Format& format, const InputFile& file,
-                                 const Parsing& parsing, const WalkProgress& progress);
-
 /// Indexes a file, replacing an existing index. Nothing is written if the file is damaged or
 /// cannot be indexed. Memory: one window, and with checksums one sample or 4 MiB. Errors: same as
 /// Format::survey; Code::damaged with the first finding; Code::mismatch if the file changes
@@ -77,6 +62,7 @@ struct NamelessIndex {
   ManifestShard shard;
   DatasetPaths paths;
   std::vector<std::string> notes;
+  LostRanges lost;
   std::shared_ptr<const void> files;
 };
 [[nodiscard]] NamelessIndex index_without_name(const ForeignRequest& request, const Events& events);

@@ -191,6 +191,8 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
   manifest_.layout.has_checksums = manifest_.layout.has_checksums && manifest.layout.has_checksums;
   if (manifest.layout.known_as != manifest_.layout.known_as) manifest_.layout.known_as.clear();
   take_classes(member, manifest);
+  for (const LostSamples& lost : file.lost) lost_.emplace_back(lost).range.before += rows_;
+  rows_ += manifest.digest.samples;
   manifest_.payload_bytes += manifest.payload_bytes;
   fingerprints_ += manifest.source.fingerprint.hex() + "\n";
   shards_.push_back(shard_of(member, file));
@@ -223,6 +225,14 @@ void JoinedFiles::take_classes(const SetMember& member, const Manifest& manifest
     classes_ = theirs;
     named_by_ = member.name;
   }
+}
+
+void JoinedFiles::lose(const SetMember& member, const Error& error) {
+  lost_.push_back({member.path,
+                   {.length = InputFile(member.path).size(),
+                    .before = rows_,
+                    .samples = 0,
+                    .why = error.message()}});
 }
 
 Error JoinedFiles::no_samples(std::size_t files) const {
@@ -345,6 +355,7 @@ OpenedDataset JoinedFiles::finish() && {
   set.paths.manifest = place_;
   set.manifest = manifest_;
   set.file_states = std::move(states_);
+  set.lost = std::move(lost_);
   std::erase(kept_, nullptr);
   if (lists_) kept_.push_back(std::move(lists_));
   if (!kept_.empty())

@@ -33,6 +33,9 @@ class JoinedFiles {
   /// for one without samples where rows are fixed; for one whose labels stand for other classes.
   [[nodiscard]] bool add(const SetMember& member, const OpenedDataset& file);
 
+  /// A file of which nothing is whole stays out of the set, and counts as lost.
+  void lose(const SetMember& member, const Error& error);
+
   /// The error for a set of which no file has a sample.
   [[nodiscard]] Error no_samples(std::size_t files) const;
 
@@ -77,6 +80,8 @@ class JoinedFiles {
   std::vector<ManifestShard> shards_;
   std::vector<FileFingerprint> states_;
   std::vector<Note> notes_;
+  std::uint64_t rows_ = 0;
+  std::vector<LostSamples> lost_;
   std::vector<std::shared_ptr<const void>> kept_;  // a temporary index of each file
   std::shared_ptr<const NamelessFile> lists_;      // small temporary ones, one after the other
   std::uint64_t lists_bytes_ = 0;

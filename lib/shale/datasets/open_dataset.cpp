@@ -69,11 +69,17 @@ std::optional<UnpackedFile> unpack(OpenedDataset& dataset, const ForeignRequest&
                                                       .progress = progress,
                                                       .fields = fields,
                                                       .axes = request.axes,
-                                                      .first_episode = request.first_episode});
+                                                      .first_episode = request.first_episode,
+                                                      .takes_damaged = request.takes_damaged});
   if (report && report->stays_whole) dataset.notes = std::move(report->notes);
   if (!report || report->stays_whole) return std::nullopt;
   unpacked.report = std::move(*report);
   return unpacked;
+}
+
+void take_lost(OpenedDataset& dataset, const std::string& file, LostRanges lost) {
+  dataset.lost.clear();
+  for (LostRange& range : lost) dataset.lost.push_back({file, std::move(range)});
 }
 
 void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Events& events) {
@@ -83,6 +89,7 @@ void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Ev
   dataset.manifest = std::move(index.manifest);
   dataset.notes = std::move(index.notes);
   dataset.temporary_index = std::move(index.files);
+  take_lost(dataset, indexing.file, std::move(index.lost));
 }
 
 // Numbers of a feature, whose other values may lie in the file all the same.
@@ -113,12 +120,13 @@ bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request)
 void forget_undivided(LeftOutList& left_out) { std::erase_if(left_out.entries, is_undivided); }
 
 // What is known of an indexed file from unpacking it, which lives as long as its index.
-void take_unpacked(OpenedDataset& dataset, UnpackedFile&& unpacked) {
+void take_unpacked(OpenedDataset& dataset, const std::string& file, UnpackedFile&& unpacked) {
   dataset.is_unpacked = true;
   dataset.episodes = unpacked.report.episodes;
   dataset.notes = std::move(unpacked.report.notes);
   dataset.manifest.left_out = std::move(unpacked.report.left_out);
   dataset.manifest.classes = std::move(unpacked.report.classes);
+  take_lost(dataset, file, std::move(unpacked.report.lost));
   using Kept = std::vector<std::shared_ptr<const void>>;
   dataset.temporary_index =
       std::make_shared<const Kept>(Kept{dataset.temporary_index, std::move(unpacked.file)});
@@ -130,6 +138,7 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   std::optional<UnpackedFile> unpacked = unpack(dataset, indexing, request, fields, events);
   if (!unpacked) return false;
   const std::string file = std::exchange(indexing.file, unpacked->file->link());
+  indexing.takes_damaged = false;
   // Whatever the file was; of a map of keys the values are others.
   const bool is_map = format_of_file(InputFile(file)).open_map != nullptr;
   if (indexing.parsing.is_given() && !is_map) indexing.parsing = Dialect::plain;
@@ -138,7 +147,7 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   const std::optional<Schema> schema = std::move(unpacked->report.schema);
   if (schema && indexing.schema == nullptr) indexing.schema = &*schema;
   make_index(dataset, indexing, events);
-  take_unpacked(dataset, *std::move(unpacked));
+  take_unpacked(dataset, file, *std::move(unpacked));
   return true;
 }
 
@@ -169,11 +178,12 @@ bool unpack_arrays(OpenedDataset& dataset, const DatasetRequest& request, Foreig
   if (!stays || fields.empty() || request.with_checksums) return false;
   std::optional<UnpackedFile> unpacked = unpack(dataset, indexing, request, fields, events);
   if (!unpacked) return false;
-  indexing.file = unpacked->file->link();
+  const std::string file = std::exchange(indexing.file, unpacked->file->link());
   indexing.parsing = Dialect::plain;
+  indexing.takes_damaged = false;
   indexing.schema = &*unpacked->report.schema;
   add_arrays(dataset, index_without_name(indexing, events), indexing.scratch_folder, events);
-  take_unpacked(dataset, *std::move(unpacked));
+  take_unpacked(dataset, file, *std::move(unpacked));
   return true;
 }
 
@@ -221,26 +231,30 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
     if (!index_unpacked(dataset, request, indexing, {}, events))
       forget_undivided(dataset.manifest.left_out);
   } catch (const Error& error) {
-    if (!request.may_unpack || error.code() != Code::unsupported) throw;
+    const bool is_damaged = error.code() == Code::damaged && request.takes_damaged;
+    if (!request.may_unpack || (error.code() != Code::unsupported && !is_damaged)) throw;
     if (!index_unpacked(dataset, request, indexing, events)) throw;
   }
 }
 
-// A file that was unpacked was proved then.
-void prove_container(const OpenedDataset& dataset, const std::string& path, const Events& events) {
+// A file that was unpacked was proved then, and one that may be damaged when it was indexed.
+void prove_container(const OpenedDataset& dataset, bool takes_damaged, const Events& events) {
   const Manifest& manifest = dataset.manifest;
   const Format& format = format_of(manifest);
   if (!format.can.self_checksummed || manifest.layout.has_checksums || dataset.is_unpacked) return;
-  std::vector<InputFile> files;
-  files.emplace_back(join_path(dataset.paths.shards, dataset.shards[0].files[0].name));
-  format.scan(
-      {.files = files,
-       .schema = manifest.schema,
-       .layout = manifest.layout,
-       .reads_payload = true,
-       .progress = events.of_walk()},
-      OptionSet(format.options), [](const IndexRow&) {},
-      [&](const Finding& finding) { throw is_damaged(path, finding); });
+  if (takes_damaged && format.salvage != nullptr && dataset.temporary_index) return;
+  for (const ManifestShard& shard : dataset.shards) {
+    std::vector<InputFile> files;
+    files.emplace_back(join_path(dataset.paths.shards, shard.files[0].name));
+    format.scan(
+        {.files = files,
+         .schema = manifest.schema,
+         .layout = manifest.layout,
+         .reads_payload = true,
+         .progress = events.of_walk()},
+        OptionSet(format.options), [](const IndexRow&) {},
+        [&](const Finding& finding) { throw is_damaged(files[0].path(), finding); });
+  }
 }
 
 ForeignRequest indexing_of(const DatasetRequest& request, const std::string& file,
@@ -250,7 +264,8 @@ ForeignRequest indexing_of(const DatasetRequest& request, const std::string& fil
           .parsing = parsing,
           .with_checksums = request.with_checksums,
           .generator = request.generator,
-          .memory_bytes = request.memory_bytes};
+          .memory_bytes = request.memory_bytes,
+          .takes_damaged = request.takes_damaged};
 }
 
 // What the index proves of a file that is not as it was, but not longer, is taken, if that is
@@ -279,15 +294,19 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
   if (!is_manifest(dataset.paths.manifest))
     dataset.paths = paths_of_index(file, request.index_folder);
   Parsing parsing = request.parsing;
+  bool is_stale = false;  // it proves nothing, so what is whole is found without it
   if (is_manifest(dataset.paths.manifest)) {
     read_into(dataset, request.memory_bytes);
     if (const auto change =
             change_of_indexed(InputFile(file), dataset.manifest, dataset.shards.only(),
-                              [&events] { events.stop_if_asked(); }))
-      take_damaged(dataset, request, file, *change);
+                              [&events] { events.stop_if_asked(); })) {
+      is_stale = request.takes_damaged && !dataset.manifest.layout.has_checksums;
+      if (!is_stale) take_damaged(dataset, request, file, *change);
+    }
     const ShardLayout& layout = dataset.manifest.layout;
     if (!parsing.is_given()) parsing = parsing_of(layout);
-    if (is_parsed_so(layout, parsing) && (!request.with_checksums || layout.has_checksums) &&
+    if (!is_stale && is_parsed_so(layout, parsing) &&
+        (!request.with_checksums || layout.has_checksums) &&
         !gains_by_unpacking(dataset.manifest, request) && request.axes.empty() &&
         (as == nullptr || (layout.rows.has_index() &&
                            IndexedAs{dataset.manifest.schema, layout.has_checksums} == *as)))
@@ -352,15 +371,22 @@ OpenedDataset open_member(const DatasetRequest& request, const SetMember& member
 OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
                        const std::vector<SetMember>& files, const Events& events) {
   if (std::optional<OpenedDataset> indexed = open_set_index(request, files, events);
-      indexed && !gains_by_unpacking(indexed->manifest, request))
+      indexed && !gains_by_unpacking(indexed->manifest, request)) {
+    if (request.proves_container) prove_container(*indexed, false, events);
     return *std::move(indexed);
+  }
   JoinedFiles set(place, request.fields);
   DatasetRequest of_member = request;
   const auto open = [&](const SetMember& member, const OpenedAgain* again, const auto& take) {
     events.stop_if_asked();
     try {
-      take(open_member(of_member, member, again, events));
+      const OpenedDataset file = open_member(of_member, member, again, events);
+      if (request.proves_container && again == nullptr)
+        prove_container(file, request.takes_damaged, events);
+      take(file);
     } catch (Error& error) {
+      if (request.takes_damaged && error.code() == Code::damaged && again == nullptr)
+        return set.lose(member, error);
       error.hint(fmt::format("the file is in the set {}", printable(place)));
       throw;
     }
@@ -411,7 +437,7 @@ OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
   const std::optional<std::string> file = file_of_path(request.path);
   if (!file) throw unrecognized(request.path);
   OpenedDataset dataset = open_file(request, *file, nullptr, true, events);
-  if (request.proves_container) prove_container(dataset, *file, events);
+  if (request.proves_container) prove_container(dataset, request.takes_damaged, events);
   return dataset;
 }
 

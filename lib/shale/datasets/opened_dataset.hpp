@@ -11,6 +11,7 @@
 #include "shale/data/manifest.hpp"
 #include "shale/data/sample_axis.hpp"
 #include "shale/datasets/file_set.hpp"
+#include "shale/format/lost_range.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
 
@@ -39,7 +40,8 @@ struct DatasetRequest {
   /// none.
   bool proves_container = false;
   /// Samples that the index proves to be damaged are left out by whoever reads them: of a file with
-  /// checksums in its index it does not matter that it has changed, unless it is shorter or longer.
+  /// checksums in its index it does not matter that it has changed, unless it is longer. Of a file
+  /// without an index only what is whole is taken (Format::salvage).
   bool takes_damaged = false;
   /// Of a set with an index: its files are compared with it by their sizes alone. Whoever reads
   /// them compares more (refuse_changed_members).
@@ -56,6 +58,12 @@ struct IndexedAs {
   friend bool operator==(const IndexedAs&, const IndexedAs&) = default;
 };
 
+/// Samples of a damaged file that cannot be read. `range.before` counts the rows of the dataset.
+struct LostSamples {
+  std::string file;
+  LostRange range;
+};
+
 /// A dataset whose manifest has been read. Of a file without an index, one is made in files without
 /// names in the temporary folder, which are gone with the last copy of this, or with the process,
 /// whatever ends it; so is what a file was unpacked into. The index
@@ -70,6 +78,7 @@ struct OpenedDataset {
   std::uint64_t episodes = 0;                   ///< of such a file: UnpackReport::episodes
   /// Of a set, or a join: of the files of all shards, in their order. Zero: it does not change.
   std::vector<FileFingerprint> file_states;
+  std::vector<LostSamples> lost = {};  ///< with takes_damaged, in the order of the rows
   /// Of files in which keys begin again, a shard each: what goes before keys that are written.
   std::vector<std::string> key_prefixes = {};
   bool has_repeated_keys = false;  ///< a key of a file has several values: they get numbers

@@ -317,13 +317,17 @@ Error wrong_value(const ValueRead& value, std::uint32_t found, std::uint32_t exp
       .hint("run 'shale verify' on the input to list all the damage");
 }
 
-Error with_way_out(Error error, OnDamage on_damage) {
-  if (on_damage != OnDamage::suggest || error.code() != Code::damaged) return error;
+Error without_hint(const Error& error) {
   Error told(error.code(), "{}", error.message());
   if (!error.file().empty()) told.at(error.file(), error.offset());
   if (error.sample()) told.for_sample(error.sample()->key, error.sample()->index);
   if (!error.cause().empty()) told.because(error.cause());
-  return told.hint(
+  return told;
+}
+
+Error with_way_out(Error error, OnDamage on_damage) {
+  if (on_damage != OnDamage::suggest || error.code() != Code::damaged) return error;
+  return without_hint(error).hint(
       "restore the input from an intact copy, or pass --on-error skip to leave out what is "
       "damaged; 'shale verify' lists all the damage");
 }

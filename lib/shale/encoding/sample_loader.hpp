@@ -118,6 +118,8 @@ void check_listed(const std::string& path, std::uint64_t bytes, std::int64_t mod
 [[nodiscard]] Error wrong_value(const ValueRead& value, std::uint32_t found,
                                 std::uint32_t expected);
 
+/// The same error, to be given another hint.
+[[nodiscard]] Error without_hint(const Error& error);
 /// The error for damage of a dataset, with the hint that samples may be left out, where that is to
 /// be said; else as it was.
 [[nodiscard]] Error with_way_out(Error error, OnDamage on_damage);

@@ -17,6 +17,7 @@
 #include "shale/data/sample_axis.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/format/key_map.hpp"
+#include "shale/format/lost_range.hpp"
 #include "shale/format/options.hpp"
 #include "shale/format/walk_progress.hpp"
 #include "shale/io/input_file.hpp"
@@ -101,6 +102,9 @@ struct ShardInput {
   std::uint64_t samples = 0;
   std::span<const std::uint64_t> bases = {};
   WalkProgress progress = {};
+  /// Of a file that may be damaged: what salvage() says is lost of it, which the scan passes over.
+  /// Null: nothing is known of damage.
+  const LostRanges* lost = nullptr;
 };
 
 /// A position in a walk through the samples of a shard: before this row, whose sample begins at
@@ -145,6 +149,7 @@ struct Survey {
   std::vector<std::string> notes;  ///< the parts of the file that are left out, a sentence each
   LeftOutList left_out = {};       ///< the same, for the manifest
   std::vector<std::string> classes = {};  ///< names by label, if the file has them
+  LostRanges lost = {};                   ///< from salvage()
 
   /// For samples with keys that are all in the one file.
   [[nodiscard]] static Survey of_one_file(Schema schema, Dialect dialect);
@@ -163,6 +168,7 @@ struct UnpackReport {
   /// What the other file holds, where more is known of it than it says itself.
   std::optional<Schema> schema = {};
   std::uint64_t episodes = 0;  ///< of Dialect::episodes: how many there are
+  LostRanges lost = {};        ///< with UnpackRequest::takes_damaged
 };
 
 /// A file whose samples cannot be located, to be unpacked into another.
@@ -175,6 +181,7 @@ struct UnpackRequest {
   std::vector<std::string> fields = {};  ///< only these; empty: all, if they have to be unpacked
   std::vector<SampleAxis> axes = {};     ///< of arrays whose samples do not lie along the first
   std::uint64_t first_episode = 0;       ///< of Dialect::episodes: the number of its first one
+  bool takes_damaged = false;            ///< only what is whole is unpacked, as salvage() has it
 };
 
 /// The result of reading a shard with the container's own library.
@@ -272,6 +279,12 @@ struct Format {
   /// in several pieces) or has no meaning here; Code::damaged. The dialect is one of `dialects`.
   Survey (*survey)(const InputFile& file, const Parsing& parsing,
                    const WalkProgress& progress) = nullptr;
+  /// The same of a file that may be damaged: only what is proved, or at least read whole, counts,
+  /// and the rest is in Survey::lost. Reads what it takes to know that: with checksums, everything.
+  /// Null: nothing can be saved of damaged files. Errors: those of survey(); Code::damaged if no
+  /// sample is whole.
+  Survey (*salvage)(const InputFile& file, const Parsing& parsing,
+                    const WalkProgress& progress) = nullptr;
   /// The files of one dataset that a text file lists, as they are named there; nullopt: the file is
   /// not such a list. Null: the format has no such lists. Errors: Code::limit for a list that is
   /// too long; Code::io.

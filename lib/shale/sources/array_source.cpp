@@ -6,9 +6,11 @@
 #include "shale/arrays/array_rows.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
+#include "shale/datasets/lost_samples.hpp"
 
 namespace shale {
 namespace {
@@ -41,6 +43,7 @@ class ArraySource final : public Source {
       row_bytes += stride;
       open(column, stride, facts);
     }
+    std::ranges::stable_sort(lost_, {}, [](const LostSamples& one) { return one.range.before; });
     try {
       refuse_empty_rows(info_.schema, rows_);
     } catch (Error& error) {
@@ -62,8 +65,9 @@ class ArraySource final : public Source {
     note_what_is_put_in_order();
     info_.row_bytes = row_bytes;
     info_.keys_are_unique = true;
+    if (!lost_.empty()) info_.on_damage = OnDamage::leave_out;
     info_.manifest = {.kind = std::string(kArrays),
-                      .samples = rows_,
+                      .samples = count_samples(),
                       .bytes = rows_ * row_bytes,
                       .fingerprint = xxh3_128(as_bytes(facts))};
   }
@@ -75,6 +79,15 @@ class ArraySource final : public Source {
     PendingSample run;
     run.first_number = position_;
     run.rows = std::min(most_rows, rows_ - position_);
+    for (const LostSamples& lost : lost_) {
+      const std::uint64_t begin = lost.range.before, end = begin + lost.range.samples;
+      if (begin <= position_ && position_ < end) {
+        PendingSample rows = lost_sample(lost, position_, info_.schema);
+        position_ = end;
+        return rows;
+      }
+      if (begin > position_) run.rows = std::min(run.rows, begin - position_);
+    }
     for (const OpenColumn& column : columns_) {
       const std::size_t array = column.holding(run.first_number);
       const std::uint64_t end = column.first_row[array] + column.arrays[array].rows();
@@ -91,6 +104,7 @@ class ArraySource final : public Source {
 
   // Streams are read from their beginning.
   void skip(std::uint64_t samples) override {
+    if (!lost_.empty()) return Source::skip(samples);
     for (const OpenColumn& column : columns_) {
       if (!std::ranges::all_of(column.arrays, &ArrayRows::is_located)) return Source::skip(samples);
     }
@@ -134,14 +148,42 @@ class ArraySource final : public Source {
       // Arrays without rows hold none of any run.
       if (array.shape.front() == 0) continue;
       opened.first_row.push_back(rows);
+      if (array.whole_rows) lose_rows(array, rows);
       rows += array.shape.front();
       opened.arrays.emplace_back(array, stride, request_.scratch_folder);
     }
   }
 
+  // Of a truncated file.
+  void lose_rows(const ArrayFile& array, std::uint64_t first) {
+    const std::uint64_t all = array.shape.front(), whole = array.whole_rows.value();
+    const std::uint64_t end = array.data_offset + array.bytes() / all * whole;
+    lost_.push_back({array.file->path(),
+                     {.offset = end,
+                      .length = array.file->size() - end,
+                      .before = first + whole,
+                      .samples = all - whole,
+                      .why = fmt::format("the file ends in row {} of {}", whole, all)}});
+    info_.notes.push_back(fmt::format("{} is truncated: {} of its {} rows are left out",
+                                      printable(array.file->path()), all - whole, all));
+  }
+
+  // How many samples next() gives: a range of lost rows is one.
+  [[nodiscard]] std::uint64_t count_samples() const {
+    std::uint64_t samples = 0, row = 0;
+    for (const LostSamples& one : lost_) {
+      const std::uint64_t end = one.range.before + one.range.samples;
+      if (end <= row) continue;
+      samples += one.range.before > row ? one.range.before - row + 1 : 1;
+      row = end;
+    }
+    return samples + rows_ - row;
+  }
+
   const ArrayRequest request_;
   const Events& events_;
   SourceInfo info_;
+  std::vector<LostSamples> lost_;  // of truncated files: `before` counts the lost ones, too
   std::vector<OpenColumn> columns_;
   std::uint64_t rows_ = 0, position_ = 0, fortran_bytes_ = kLeastFortranMemory;
 };

@@ -15,6 +15,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
+#include "shale/datasets/lost_samples.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/folders/file_pairs.hpp"
@@ -45,11 +46,14 @@ class DatasetSource final : public OrderableSource {
       first_row_.push_back(rows_);
       rows_ += dataset_.shards.samples(number);
     }
-    samples_ = rows_;
+    samples_ = rows_ + among_lost_.count();
     select(selection.fields);
     describe_manifest();
     describe_samples(selection.fields);
     leaves_out_damage() ? describe_damage() : prove_lists();
+    info_.manifest.samples += among_lost_.count();
+    if (std::string note = among_lost_.note(); !note.empty())
+      info_.notes.push_back(std::move(note));
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return info_; }
@@ -57,12 +61,18 @@ class DatasetSource final : public OrderableSource {
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
     if (position_ == samples_) return std::nullopt;
     const std::uint64_t place = order_ ? order_->at(position_) : position_;
-    const std::uint64_t row = chosen_ ? chosen_->at(place) : place;
-    const std::uint64_t number = shard_of(row);
-    const std::uint64_t shard_row = row - first_row_[number];
+    const AmongLost::Place at = among_lost_.at(chosen_ ? chosen_->at(place) : place);
+    if (at.lost != nullptr) {
+      ++position_;
+      return lost_sample(*at.lost, at.number, info_.schema);
+    }
+    const std::uint64_t number = shard_of(at.row);
+    const std::uint64_t shard_row = at.row - first_row_[number];
     const bool is_run = info_.row_bytes && !order_ && !chosen_;
-    const std::uint64_t left = dataset_.shards.samples(number) - shard_row;
-    PendingSample sample = read(number, shard_row, is_run ? std::min(most_rows, left) : 1, row);
+    const std::uint64_t left =
+        std::min(dataset_.shards.samples(number) - shard_row, at.rows_to_lost);
+    PendingSample sample =
+        read(number, shard_row, is_run ? std::min(most_rows, left) : 1, at.number);
     position_ += sample.rows;
     return sample;
   }
@@ -211,13 +221,13 @@ class DatasetSource final : public OrderableSource {
     }
   }
 
+  // `row`: the number of the sample, lost ones counted.
   PendingSample read(std::uint64_t number, std::uint64_t shard_row, std::uint64_t rows,
                      std::uint64_t row) {
     ShardCursor* const shard = open_shard(number);
     if (shard == nullptr) return damaged(number, row, lost_.at(number));
     try {
-      return info_.row_bytes ? run(*shard, shard_row, rows, row)
-                             : pending(*shard, shard->index->row(shard_row), row);
+      return info_.row_bytes ? run(*shard, shard_row, rows, row) : pending(*shard, shard_row, row);
     } catch (const Error& error) {
       if (error.code() != Code::damaged) throw;
       refuse_replacement();
@@ -250,7 +260,9 @@ class DatasetSource final : public OrderableSource {
     std::uint64_t bytes = 0;
     for (std::uint64_t i = 0; i < samples_; ++i) {
       stop_if_asked_();
-      const std::uint64_t row = chosen_->at(i), number = shard_of(row);
+      const AmongLost::Place at = among_lost_.at(chosen_->at(i));
+      if (at.lost != nullptr) continue;
+      const std::uint64_t row = at.row, number = shard_of(row);
       ShardCursor* const shard = open_shard(number);
       if (shard == nullptr) continue;
       const IndexRow places = shard->index->row(row - first_row_[number]);
@@ -374,14 +386,14 @@ class DatasetSource final : public OrderableSource {
     return run;
   }
 
-  PendingSample pending(ShardCursor& shard, IndexRow row, std::uint64_t number) {
+  PendingSample pending(ShardCursor& shard, std::uint64_t shard_row, std::uint64_t number) {
+    const IndexRow row = shard.index->row(shard_row);
     PendingSample sample;
     sample.has_crc32c = manifest_.layout.has_checksums;
     sample.keeps_open = shard.reader;
     sample.key = row.key.offset == kMissing ? std::to_string(number) : key_of(shard, row.key);
     if (!dataset_.key_prefixes.empty()) sample.key.insert(0, dataset_.key_prefixes[shard.number]);
-    if (dataset_.has_repeated_keys)
-      sample.key += repeated_.behind_key(shard, number - dataset_.shards.first_row(shard.number));
+    if (dataset_.has_repeated_keys) sample.key += repeated_.behind_key(shard, shard_row);
     take_sides(shard, row, sample);
     for (const std::size_t i : fields_) {
       const InputFile& file = shard.reader->file_of_field(i);
@@ -462,6 +474,7 @@ class DatasetSource final : public OrderableSource {
   std::set<std::string, std::less<>> lost_lists_;
   std::optional<FileStamp> unreplaced_;  // its manifest, when it was last looked at
   const Manifest& manifest_ = dataset_.manifest;
+  const AmongLost among_lost_{dataset_.lost};
   std::vector<std::uint64_t> first_row_;
   std::vector<std::size_t> fields_;                      // of the manifest's schema
   std::uint64_t rows_ = 0, samples_ = 0, position_ = 0;  // of the dataset; of these the chosen

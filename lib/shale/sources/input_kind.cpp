@@ -31,6 +31,7 @@
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
+#include "shale/sources/offered_whole.hpp"
 #include "shale/sources/settled_keys.hpp"
 
 namespace shale {
@@ -286,8 +287,14 @@ Error for_folders_only(const InputRequest& request, std::string_view option) {
 Recognition recognize_arrays(SoughtInput& input) {
   const InputRequest& request = input.request;
   ArrayWords read = words_as_indexed(request.inputs, request.container.index_folder, input.events);
-  std::optional<ArrayColumns> arrays =
-      find_array_columns(read.words, request.fields.only, request.fields.dropped, request.axes);
+  const auto find = [&](bool takes_truncated) {
+    return find_array_columns(read.words, request.fields.only, request.fields.dropped, request.axes,
+                              takes_truncated);
+  };
+  std::optional<ArrayColumns> arrays = or_offer_whole(
+      request.on_damage,
+      [&] { return find(request.on_damage == OnDamage::leave_out && !wants_rows(request.order)); },
+      [&] { return find(true).has_value(); });
   if (!arrays) return {};
   std::ranges::move(read.notes, std::back_inserter(arrays->notes));
   if (std::string note = note_on_words(request.inputs); !note.empty())
@@ -309,18 +316,22 @@ Recognition recognize_arrays(SoughtInput& input) {
 
 OpenedInput open_stored(SoughtInput& input, const std::vector<SetMember>& files) {
   const InputRequest& request = input.request;
-  OpenedDataset dataset = open_dataset({.path = input.path(),
-                                        .files = files,
-                                        .index_folder = request.container.index_folder,
-                                        .parsing = request.container.parsing,
-                                        .generator = request.generator,
-                                        .memory_bytes = request.memory_bytes,
-                                        .may_unpack = true,
-                                        .fields = request.fields.only,
-                                        .axes = request.axes,
-                                        .proves_container = true,
-                                        .takes_damaged = request.on_damage == OnDamage::leave_out},
-                                       input.events);
+  const auto open = [&] {
+    return open_dataset({.path = input.path(),
+                         .files = files,
+                         .index_folder = request.container.index_folder,
+                         .parsing = request.container.parsing,
+                         .generator = request.generator,
+                         .memory_bytes = request.memory_bytes,
+                         .may_unpack = true,
+                         .fields = request.fields.only,
+                         .axes = request.axes,
+                         .proves_container = true,
+                         .takes_damaged = request.on_damage == OnDamage::leave_out},
+                        input.events);
+  };
+  OpenedDataset dataset =
+      or_offer_whole(request.on_damage, open, [&] { return may_be_saved(input.path(), files); });
   if (std::string note = note_on_words(request.inputs); !note.empty())
     dataset.notes.push_back(std::move(note));
   const auto stop_if_asked = [&events = input.events] { events.stop_if_asked(); };
@@ -328,8 +339,9 @@ OpenedInput open_stored(SoughtInput& input, const std::vector<SetMember>& files)
       .fields = request.fields, .on_damage = request.on_damage, .stop_if_asked = stop_if_asked};
   // Of rows that are put in order nothing is known any more: where some are damaged, they are read
   // one by one.
-  if (wants_rows(request.order) && (request.on_damage != OnDamage::leave_out ||
-                                    are_whole_rows(dataset, request.fields, stop_if_asked))) {
+  if (wants_rows(request.order) && dataset.lost.empty() &&
+      (request.on_damage != OnDamage::leave_out ||
+       are_whole_rows(dataset, request.fields, stop_if_asked))) {
     OpenedInput drawn{.rows = table_of_dataset(dataset, selection), .has_chosen_fields = true};
     if (drawn.rows) return drawn;
   }

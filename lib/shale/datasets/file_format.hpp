@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "shale/base/error.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/input_file.hpp"
+
+// What a file is, by its content, and what it holds.
+
+namespace shale {
+
+/// The file that a path stands for: itself, or data.mdb in the directory of an LMDB. nullopt for
+/// anything else.
+[[nodiscard]] std::optional<std::string> file_of_path(const std::string& path);
+
+/// The format of a file, by its content; null if it is of none.
+[[nodiscard]] const Format* detect_file(const InputFile& file);
+/// The error for a path that is nothing that shale can read.
+[[nodiscard]] Error unrecognized(const std::string& path);
+/// As detect_file, if the format reads files of other tools. Errors: Code::unsupported if none
+/// reads such files.
+[[nodiscard]] const Format& format_of_file(const InputFile& file);
+
+/// What a file holds. No dialect, or own: as shale wrote it, if it did, else plain. Errors:
+/// same as Format::recognize and Format::survey.
+/// `takes_damaged`: as Format::salvage, where there is one.
+[[nodiscard]] Survey survey_file(const Format& format, const InputFile& file,
+                                 const Parsing& parsing, const WalkProgress& progress,
+                                 bool takes_damaged = false);
+
+}  // namespace shale

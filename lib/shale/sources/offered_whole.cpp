@@ -1,0 +1,26 @@
+#include "shale/sources/offered_whole.hpp"
+
+#include <optional>
+
+#include "shale/arrays/array_file.hpp"
+#include "shale/datasets/file_format.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/input_file.hpp"
+
+namespace shale {
+
+bool may_be_saved(const std::string& path, const std::vector<SetMember>& files) try {
+  std::vector<SetMember> set = files;
+  if (set.empty()) set = files_of_set(path).value_or(std::vector<SetMember>());
+  const std::optional<std::string> file =
+      set.empty() ? file_of_path(path) : std::optional(set.front().path);
+  if (!file) return false;
+  const Format* const format = detect_file(InputFile(*file));
+  if (format != nullptr && format->can.forks) return false;
+  if (format != nullptr && (format->salvage != nullptr || format->unpack != nullptr)) return true;
+  return open_arrays(*file, true).arrays.front().whole_rows.has_value();
+} catch (const Error&) {
+  return false;
+}
+
+}  // namespace shale

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "shale/base/error.hpp"
+#include "shale/datasets/file_set.hpp"
+#include "shale/encoding/sample_loader.hpp"
+#include "shale/format/source.hpp"
+
+namespace shale {
+
+/// True for a file of another tool, or a set of them, of which something may be whole though it is
+/// damaged. `files`: the set; empty: what the path says.
+[[nodiscard]] bool may_be_saved(const std::string& path, const std::vector<SetMember>& files);
+
+/// What `open` gives. Of its errors those for damage get the hint that --on-error skip takes what
+/// is whole, where that is to be said and `may_save` says that something is.
+template <class Open, class MaySave>
+auto or_offer_whole(OnDamage on_damage, const Open& open, const MaySave& may_save) {
+  try {
+    return open();
+  } catch (const Error& error) {
+    // An index that is out of date says what to do about it.
+    const bool is_of_file =
+        error.code() == Code::damaged && error.hint().find("shale index") == error.hint().npos;
+    if (on_damage != OnDamage::suggest || !is_of_file || !may_save()) throw;
+    throw without_hint(error).hint(
+        "copy the file again from an intact copy, or pass --on-error skip to take what is whole of "
+        "it");
+  }
+}
+
+}  // namespace shale

@@ -1,0 +1,213 @@
+"""convert --on-error skip of damaged files of other tools: wherever the damage is, what comes out is as it was written, under its own key, and the rest is listed."""
+
+import csv
+import gzip
+import shutil
+
+from fault_case import IN_MEMORY, FaultCase
+from shale_tool import make_photos, npy, read_index, run, samples_of, write
+
+SKIP = ("--on-error", "skip", "--max-errors", "100%", "--quiet")
+PAGE = 4096
+
+
+def flipped(content, at, _):
+    return content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :]
+
+
+def zeroed(content, at, count):
+    return content[:at] + bytes(len(content[at : at + count])) + content[at + count :]
+
+
+def dropped(content, at, count):
+    return content[:at] + content[at + count :]
+
+
+def grown(content, at, count):
+    return content[:at] + b"\x5a" * count + content[at:]
+
+
+def cut(content, at, _):
+    return content[:at]
+
+
+class Salvage(FaultCase):
+    base = IN_MEMORY
+
+    def saved(self, *inputs, words=()):
+        """What comes out, as key -> label and image, and the rows of skipped.csv."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        self.ok("convert", *inputs, self.out, "--to", "record", *SKIP, *words, code=4)
+        found = {key: (label, image) for key, label, image in samples_of(self.out)}
+        return found, self.listed(self.out)
+
+    def listed(self, out):
+        return list(csv.reader((out / "skipped.csv").read_text().splitlines()))[1:]
+
+    def offered(self, *inputs):
+        """Without the option it is refused, and the option is named."""
+        done = self.refused("convert", *inputs, self.folder / "refused", "--to", "lmdb", code=3)
+        self.assertIn("pass --on-error skip to take what is whole of it", done.err)
+
+
+class SavedRecords(Salvage):
+    def setUp(self):
+        super().setUp()
+        photos = make_photos(self.folder / "in", 24, sides=(2, 9))
+        self.one = self.folder / "one.tfrecord"
+        self.ok("convert", photos, self.one, "--with-index", "--quiet")
+        index = read_index(f"{self.one}.index.npy")
+        self.content = self.one.read_bytes()
+        self.frames = [(row["record.offset"], row["record.length"]) for row in index]
+        self.all = {}
+        for row in index:
+            key, image = (self.content[row[f"{f}.offset"] :][: row[f"{f}.length"]] for f in ("key", "image"))
+            self.all[key] = (row["label"], image)
+        self.bad = self.folder / "bad.tfrecord"
+
+    def test_whatever_region_is_damaged_all_other_records_come_out(self):
+        for damage in (flipped, zeroed, dropped, grown, cut):
+            for at in self.dice.sample(range(1, len(self.content) - 40), 16):
+                count = self.dice.choice((1, 17, 300)) if damage is not flipped else 1
+                content = damage(self.content, at, count)
+                if content == self.content:
+                    continue
+                self.bad.write_bytes(content)
+                end = {cut: len(self.content), grown: at + 1}.get(damage, at + count)
+                # Bytes that are inserted between two frames are in neither.
+                is_touched = [at < begin + length and end > begin and not (damage is grown and at == begin) for begin, length in self.frames]
+                with self.subTest(damage=damage.__name__, at=at, count=count):
+                    if all(is_touched):
+                        continue
+                    found, listed = self.saved(self.bad)
+                    kept = [item for item, touched in zip(self.all.items(), is_touched) if not touched]
+                    self.assertEqual(list(found.items()), kept)
+                    self.assertTrue(listed)
+
+    def test_the_option_is_named_and_no_default(self):
+        self.bad.write_bytes(self.content[:-40])
+        self.offered(self.bad)
+        self.bad.write_bytes(flipped(self.content, self.frames[7][0] + 20, 1))
+        self.offered(self.bad)
+
+    def test_a_damaged_payload_in_one_file_of_a_set_is_found(self):
+        self.bad.write_bytes(flipped(self.content, self.frames[7][0] + 20, 1))
+        self.offered(self.one, self.bad)
+
+    def test_of_a_set_of_files_each_gives_what_is_whole_of_it(self):
+        first, second, none = (self.folder / f"part-{n}.tfrecord" for n in range(3))
+        first.write_bytes(self.content[:-40])
+        second.write_bytes(flipped(self.content, self.frames[7][0] + 20, 1))
+        none.write_bytes(bytes(300))
+        self.ok("convert", first, second, none, self.out, "--to", "record", *SKIP, code=4)
+        self.assertEqual([[*range(23)], [n for n in range(24) if n != 7]], self.rows_by_file())
+        self.assertEqual([row[2].split(":")[0] for row in self.listed(self.out)], ["part-0.tfrecord", "part-1.tfrecord", "part-2.tfrecord"])
+
+    def rows_by_file(self):
+        keys, images = list(self.all), list(self.all.values())
+        found, rows = [], []
+        for _, label, image in samples_of(self.out):
+            row = images.index((label, image))
+            if rows and row < rows[-1]:
+                found.append(rows)
+                rows = []
+            rows.append(row)
+        self.assertEqual(len(keys), 24)
+        return [*found, rows]
+
+    def test_of_a_truncated_gzip_file_comes_what_is_decompressed(self):
+        packed = gzip.compress(self.content)
+        self.bad.write_bytes(packed[: len(packed) * 3 // 4])
+        self.offered(self.bad)
+        found, listed = self.saved(self.bad)
+        self.assertEqual(list(found.items()), list(self.all.items())[: len(found)])
+        self.assertGreater(len(found), 8)
+        self.assertEqual(len(listed), 1)
+
+    def test_in_another_order_the_same_come_out(self):
+        self.bad.write_bytes(flipped(self.content, self.frames[7][0] + 20, 1))
+        whole = {key: value for n, (key, value) in enumerate(self.all.items()) if n != 7}
+        self.assertEqual(self.saved(self.bad, words=("--shuffle", "--seed", 5))[0], whole)
+
+
+class SavedRows(Salvage):
+    def test_the_whole_rows_of_a_truncated_array(self):
+        rows = bytes(range(240)) * 5
+        x, y, bad = (self.folder / f"{name}.npy" for name in ("x", "y", "bad"))
+        write(x, npy("<f4", (60, 5), rows))
+        write(y, npy("|u1", (60,), bytes(range(60))))
+        content = x.read_bytes()
+        begin = len(content) - len(rows)
+        for end in (begin + 20, begin + 21, len(content) - 21, len(content) - 1):
+            with self.subTest(end=end - begin):
+                bad.write_bytes(content[:end])
+                self.offered(f"x={bad}", f"y={y}")
+                shutil.rmtree(self.out, ignore_errors=True)
+                self.ok("convert", f"x={bad}", f"y={y}", self.out, "--to", "npy", *SKIP, code=4)
+                whole = (end - begin) // 20
+                self.assertTrue((self.out / "shard-000000.x.npy").read_bytes().endswith(rows[: whole * 20]))
+                self.assertTrue((self.out / "shard-000000.y.npy").read_bytes().endswith(bytes(range(whole))))
+                self.assertEqual([row[0] for row in self.listed(self.out)], [str(whole)])
+        self.refused("convert", bad, self.folder / "none", "--to", "npy", "--shuffle", *SKIP[:2], code=3)
+
+    def test_rows_behind_a_truncated_file_keep_their_numbers(self):
+        rows = bytes(range(60)) * 20
+        a, b = self.folder / "a.npy", self.folder / "b.npy"
+        write(a, npy("<f4", (60, 5), rows))
+        b.write_bytes(a.read_bytes()[:-100])
+        self.ok("convert", f"x={b}", f"x={a}", self.out, "--to", "lmdb", *SKIP, code=4)
+        keys = self.ok("ls", self.out, "--keys", "escaped").out.split()
+        self.assertEqual([key for key in keys if key.isdigit()], [str(n) for n in (*range(55), *range(60, 120))])
+
+
+class SavedEntries(Salvage):
+    def setUp(self):
+        super().setUp()
+        photos = make_photos(self.folder / "in", 60, sides=(2, 34))
+        self.one, self.bad = self.folder / "one.lmdb", self.folder / "bad.lmdb"
+        self.ok("convert", photos, self.one, "--quiet")
+        self.ok("convert", photos, self.out, "--to", "record", "--quiet")
+        self.all = {key: (label, image) for key, label, image in samples_of(self.out)}
+        self.content = self.one.read_bytes()
+
+    def check(self, content, least):
+        if content == self.content:
+            return
+        self.bad.write_bytes(content)
+        found, _ = self.saved(self.bad)
+        self.assertEqual(found, {key: self.all[key] for key in found})
+        self.assertGreaterEqual(len(found), least)
+
+    def test_whatever_page_is_lost_the_entries_of_all_others_come_out(self):
+        pages = len(self.content) // PAGE
+        self.bad.write_bytes(self.content[:-PAGE])
+        self.offered(self.bad)
+        for page in range(2, pages):
+            with self.subTest(page=page):
+                content = zeroed(self.content, page * PAGE, PAGE)
+                is_leaf = self.content[page * PAGE + 10] & 2
+                is_branch = self.content[page * PAGE + 10] & 1
+                if is_branch:
+                    continue  # the root: nothing can be reached
+                self.check(content, len(self.all) - (20 if is_leaf else 1))
+
+    def test_a_damaged_header_of_a_page_loses_its_entries_alone(self):
+        pages = len(self.content) // PAGE
+        for page in self.dice.sample(range(2, pages), min(10, pages - 2)):
+            if self.content[page * PAGE + 10] & 1:
+                continue
+            for byte in (0, 10, 13, 15, 17):
+                with self.subTest(page=page, byte=byte):
+                    self.check(flipped(self.content, page * PAGE + byte, 1), len(self.all) - 20)
+
+    def test_a_truncated_file_gives_what_lies_before_its_end(self):
+        for share in (2, 3, 5):
+            with self.subTest(share=share):
+                content = self.content[: -len(self.content) // share]
+                self.bad.write_bytes(content)
+                self.offered(self.bad)
+                done = run("convert", self.bad, self.out, "--to", "record", "--overwrite", *SKIP)
+                self.assertIn(done.code, (3, 4))
+                if done.code == 4:
+                    found = {key: (label, image) for key, label, image in samples_of(self.out)}
+                    self.assertEqual(found, {key: self.all[key] for key in found})
