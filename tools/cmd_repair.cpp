@@ -130,16 +130,16 @@ int run_repair(const CommandLine& line, Console& console) {
                         .from = sources.front(),
                         .more_from = {sources.begin() + 1, sources.end()},
                         .join = join_option(line),
-                        .labels_file = line.text_or_none("labels"),
+                        .labels = label_file_of(line),
                         .choice = choice_of(line),
-                        .split = parse_split(line.texts("split")),
+                        .split = split_of(line),
                         .split_seed = line.count("seed"),
                         .generator = std::string(kGenerator),
                         .jobs = static_cast<unsigned>(line.jobs().value),
                         .memory_bytes = line.memory().value,
                         .io = io_option(line)};
+  request.labels.group_column = request.labels.path.empty() ? "" : request.split.group;
   refuse_idle_join(line, sources, "--from");
-  read_label_columns(line, request.labels_file, request.label_column, request.key_column);
   if (request.split_seed && request.split.is_empty()) {
     throw Error(Code::usage, "--seed has no effect without --split")
         .hint("the seed of a shuffle is in the manifest: leave it out");

@@ -44,8 +44,7 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   if (line.flag("quick")) request.depth = VerifyDepth::quick;
   if (line.flag("deep")) request.depth = VerifyDepth::deep;
   request.against = with_archives_joined(line.texts("against"));
-  request.labels_file = line.text_or_none("labels");
-  read_label_columns(line, request.labels_file, request.label_column, request.key_column);
+  request.labels = label_file_of(line);
   refuse_idle_labels(request);
   request.join = join_option(line);
   if (!request.dataset.empty()) refuse_idle_join(line, request.against, "--against");

@@ -110,9 +110,8 @@ class CommandLine {
 /// the user did not choose makes either less than usual.
 void say_limits(const CommandLine& line, const Events& events);
 
-/// --label-column and --key-column of --labels. Errors: Code::usage for one without --labels.
-void read_label_columns(const CommandLine& line, const std::string& labels, std::string& label,
-                        std::string& key);
+/// --labels, and what says how it is read. Errors: Code::usage for one of these without --labels.
+[[nodiscard]] LabelFile label_file_of(const CommandLine& line);
 
 /// The dataset or the file that the words name, but for `others` behind it; several files of other
 /// tools as one word. Errors: Code::usage.

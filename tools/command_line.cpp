@@ -233,11 +233,14 @@ std::string CommandLine::operand_choice() const {
   return checked_choice(words_[0], command_.operands, "argument");
 }
 
-void read_label_columns(const CommandLine& line, const std::string& labels, std::string& label,
-                        std::string& key) {
-  label = line.text_or_none("label-column");
-  key = line.text_or_none("key-column");
-  refuse_idle_columns({.path = labels, .label_column = label, .key_column = key});
+LabelFile label_file_of(const CommandLine& line) {
+  LabelFile file{.path = line.text_or_none("labels"),
+                 .label_column = line.text_or_none("label-column"),
+                 .key_column = line.text_or_none("key-column"),
+                 .separator = line.text_or_none("label-separator"),
+                 .strip_prefix = line.text_or_none("strip-prefix")};
+  refuse_idle_columns(file);
+  return file;
 }
 
 std::string dataset_word(const CommandLine& line, std::size_t others) {

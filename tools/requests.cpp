@@ -9,6 +9,7 @@
 #include "shale/folders/sought_files.hpp"
 #include "shale/requests/choose_output.hpp"
 #include "shale/requests/choose_part.hpp"
+#include "shale/requests/combinations.hpp"
 
 #include "tools/facts.hpp"
 
@@ -155,6 +156,13 @@ SampleChoice choice_of(const CommandLine& line) {
   return choice;
 }
 
+SplitRequest split_of(const CommandLine& line) {
+  SplitRequest split = parse_split(line.texts("split"));
+  split.group = line.text_or_none("split-group");
+  refuse_idle_group(split);
+  return split;
+}
+
 ConvertRequest convert_request_of(const CommandLine& line) {
   ConvertRequest request = output_request_of(line);
   request.images = images_of(line);
@@ -163,9 +171,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   if (line.has("cast")) request.fields.casts = parse_casts(line.text("cast"));
   request.fields.is_lossy = line.flag("lossy");
   if (line.has("axis")) request.axes = parse_axes(line.text("axis"));
-  request.labels.path = line.text_or_none("labels");
-  read_label_columns(line, request.labels.path, request.labels.label_column,
-                     request.labels.key_column);
+  request.labels = label_file_of(line);
   request.classes.from = line.text_or_none("classes-from");
   if (line.has("class-order"))
     request.classes.order = class_order_named(line.choice("class-order"));
@@ -175,7 +181,8 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.order.choice = choice_of(line);
   request.order.is_shuffled = line.flag("shuffle");
   request.order.seed = parse_count(line.text("seed"), "--seed");
-  request.split = parse_split(line.texts("split"));
+  request.split = split_of(line);
+  request.labels.group_column = request.labels.path.empty() ? "" : request.split.group;
   if (line.has("split-by")) request.split_by = split_by_named(line.choice("split-by"));
   if (line.has("hidden")) {
     request.files.hidden =

@@ -13,6 +13,8 @@
 namespace shale::tools {
 
 [[nodiscard]] SampleChoice choice_of(const CommandLine& line);
+/// --split and --split-group. Errors: Code::usage.
+[[nodiscard]] SplitRequest split_of(const CommandLine& line);
 [[nodiscard]] ConvertRequest convert_request_of(const CommandLine& line);
 [[nodiscard]] ResampleRequest resample_request_of(const CommandLine& line);
 

@@ -38,6 +38,8 @@ struct ConvertOptions {
   std::string on = {}, partners = {};
   std::string labels = {};                         ///< the file with the labels of a flat folder
   std::string label_column = {}, key_column = {};  ///< of `labels`
+  std::string label_separator = {};                ///< of several labels in a cell of `labels`
+  std::string strip_prefix = {};  ///< what paths in `labels` begin with, and files do not
   std::string classes_from = {};
   std::string class_order = {};           ///< "natural" or "number"; empty: bytewise
   std::string select = {}, exclude = {};  ///< files that list samples
@@ -45,6 +47,7 @@ struct ConvertOptions {
   std::vector<std::string> classes = {};  ///< the samples of these alone; empty: all
   std::uint64_t limit = 0;                ///< the first so many, with `shuffle` any; 0: all
   std::vector<std::string> split = {};    ///< "train=0.9,val=0.1": a dataset for each
+  std::string split_group = {};           ///< samples with one value of this field stay together
   std::string split_by = {};              ///< "prefix", "suffix": of the names of arrays
   bool shuffle = false;
   std::uint64_t seed = 0;  ///< of `shuffle`, and of shares in `split`

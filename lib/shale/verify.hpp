@@ -27,7 +27,9 @@ struct VerifyOptions {
   std::vector<std::string> against = {};
   std::string labels = {};  ///< of `against`, a flat folder: the file with its labels
   std::string label_column = {}, key_column = {};  ///< of `labels`
-  std::string index_folder = {};                   ///< of a file of another tool
+  std::string label_separator = {};                ///< of several labels in a cell of `labels`
+  std::string strip_prefix = {};       ///< what paths in `labels` begin with, and files do not
+  std::string index_folder = {};       ///< of a file of another tool
   std::string on = {}, partners = {};  ///< of `against`, inputs with names that are joined
   /// What lies beside a dataset under names that only shale gives, without belonging to it, is a
   /// finding.

@@ -47,6 +47,8 @@ def convert(
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
     key_column: Optional[str] = None,
+    label_separator: Optional[str] = None,
+    strip_prefix: Optional[str] = None,
     classes_from: Optional[Path] = None,
     class_order: Optional[str] = None,
     select: Optional[Path] = None,
@@ -56,6 +58,7 @@ def convert(
     limit: Optional[int] = None,
     split: Split = None,
     split_by: Optional[str] = None,
+    split_group: Optional[str] = None,
     shuffle: bool = False,
     seed: Optional[int] = None,
     parse: Optional[str] = None,
@@ -117,7 +120,10 @@ def convert(
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         labels: of a flat folder: a CSV, TSV or JSON lines file of path,label, with class names or integers; or a known list of ILSVRC:
             Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``.
-        label_column, key_column: the columns of ``labels`` that have the label and name the file.
+        label_column, key_column: the columns of ``labels`` that have the label and name the file, by name or number. ``"a,b"``: each becomes a
+            field; ``"label=a,b"``: one tensor of both.
+        label_separator: what divides several labels in a cell; ``label`` is then a list of class numbers.
+        strip_prefix: what the paths in ``labels`` begin with, and those of the files do not.
         pairs: ``"on"``: files with the same name as an image before the first dot (``1.txt`` beside ``1.jpg``) become fields of its sample;
             ``"bytes"``: the same, each as the bytes of its file; ``"off"``: they do not, and neither do the columns of ``metadata.csv`` and ``metadata.jsonl``. Default: where most images have them.
         classes_from: take the class table from another dataset, or from a file with one name per line.
@@ -135,6 +141,7 @@ def convert(
             command line. With ``layout="coclr"``: the lists that its readers want.
         split_by: of an HDF5, .npz, .pt or .safetensors file: ``"prefix"`` writes a dataset for each split that arrays are named after:
             ``train_images`` and ``train/images`` are the field ``images`` of ``output/train``. ``"suffix"`` takes ``x_train``.
+        split_group: with shares in ``split``: samples with one value of this field, or of this column of ``labels``, stay together.
         shuffle: write the samples in a shuffled order.
         seed: of ``shuffle``, and of shares in ``split``; default 0.
         parse: of an LMDB file: ``"plain"`` makes each value one field, ``"msgpack"`` the entries of the map that it holds,
@@ -248,6 +255,8 @@ def verify(
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
     key_column: Optional[str] = None,
+    label_separator: Optional[str] = None,
+    strip_prefix: Optional[str] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
     axis: Union[None, str, Mapping[str, int]] = None,
@@ -267,7 +276,7 @@ def verify(
         against: the folder, dataset or arrays that must hold the same samples; a mapping of names to paths for columns, or for inputs
             that are joined.
         labels: of a flat folder given as ``against``.
-        label_column, key_column: as in :func:`convert`.
+        label_column, key_column, label_separator, strip_prefix: as in :func:`convert`.
         on, partners: how inputs with names are joined, as in :func:`convert`.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         index_dir: for a file of another tool, the directory of its index.
@@ -375,12 +384,15 @@ def repair(
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
     key_column: Optional[str] = None,
+    label_separator: Optional[str] = None,
+    strip_prefix: Optional[str] = None,
     select: Optional[Path] = None,
     exclude: Optional[Path] = None,
     keys: Optional[str] = None,
     classes: Union[None, str, List[str], Tuple[str, ...]] = None,
     limit: Optional[int] = None,
     split: Split = None,
+    split_group: Optional[str] = None,
     seed: Optional[int] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
@@ -398,10 +410,10 @@ def repair(
             shards are encoded again; a mapping of names to inputs, if it was made from several. What takes a file's place has the hash that the manifest gives. A dataset that was
             appended to has several sources: pass one after the other.
         labels: of a source that is a flat folder: the file of its labels.
-        label_column, key_column: as in :func:`convert`.
+        label_column, key_column, label_separator, strip_prefix: as in :func:`convert`.
         select: of a dataset of chosen samples: the file that it was converted with.
         exclude, keys, classes, limit: the same.
-        split, seed: of a dataset that is a part of a split, or of the directory with all of its parts: as it was converted with.
+        split, split_group, seed: of a dataset that is a part of a split, or of the directory with all of its parts: as it was converted with.
         on, partners: how inputs with names were joined, as in :func:`convert`.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
         dry_run: report what is damaged, and change nothing.

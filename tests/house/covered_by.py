@@ -57,7 +57,7 @@ COVERED_BY = {
     "report/report_json": ("tests/interop/test_json_schema.py", "test_reports_of_arrays"),
     "encoding/unread_sample": ("tests/faults/test_large_values.py", "test_frames_that_are_too_many_together"),
     "folders/input_list": ("tests/unit/folders/test_folder_source.cpp", "folder source: a shuffled one has the same samples"),
-    "folders/metadata_values": ("tests/unit/folders/test_metadata_rows.cpp", "lists are tensors and lists of text, whatever else differs is JSON"),
+    "labels/metadata_values": ("tests/unit/folders/test_metadata_rows.cpp", "lists are tensors and lists of text, whatever else differs is JSON"),
     "labels/metadata_file": ("tests/unit/folders/test_metadata_rows.cpp", "what cannot be right is an error that names the row"),
     "folders/label_join": ("tests/cli/cases/convert_label_files.txt", "names two files"),
     "folders/listing_facts": ("tests/unit/folders/test_stored_listing.cpp", "listing: what was written is read, twice, with what is ignored"),

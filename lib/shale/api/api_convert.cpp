@@ -78,7 +78,9 @@ ConvertRequest request_of(const ConvertOptions& options) {
   request.join = join_of(options.on, options.partners);
   request.labels = {.path = options.labels,
                     .label_column = options.label_column,
-                    .key_column = options.key_column};
+                    .key_column = options.key_column,
+                    .separator = options.label_separator,
+                    .strip_prefix = options.strip_prefix};
   refuse_idle_columns(request.labels);
   const std::vector<std::string> orders = {"natural", "number"};
   request.classes = {
@@ -90,6 +92,9 @@ ConvertRequest request_of(const ConvertOptions& options) {
   request.order = {
       .choice = choice_of(options), .is_shuffled = options.shuffle, .seed = options.seed};
   request.split = parse_split(options.split);
+  request.split.group = options.split_group;
+  refuse_idle_group(request.split);
+  request.labels.group_column = request.labels.path.empty() ? "" : request.split.group;
   if (!options.split_by.empty()) {
     request.split_by = split_by_named(
         checked_word(options.split_by, std::vector<std::string>{"prefix", "suffix"}, "--split-by"));

@@ -13,9 +13,11 @@ VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
   request.dataset = options.dataset;
   request.depth = options.depth;
   request.against = with_archives_joined(options.against);
-  request.labels_file = options.labels;
-  request.label_column = options.label_column;
-  request.key_column = options.key_column;
+  request.labels = {.path = options.labels,
+                    .label_column = options.label_column,
+                    .key_column = options.key_column,
+                    .separator = options.label_separator,
+                    .strip_prefix = options.strip_prefix};
   request.index_folder = options.index_folder;
   request.join = join_of(options.on, options.partners);
   request.is_strict = options.is_strict;

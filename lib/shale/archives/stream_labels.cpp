@@ -12,6 +12,11 @@ namespace shale {
 namespace {
 
 LabelListRequest list_request(const FolderRequest& request, const SoughtFiles& sought) {
+  if (request.labels.has_fields()) {
+    throw Error(Code::unsupported, "has labels that become fields, which a stream cannot be given")
+        .at(request.labels.path)
+        .hint("unpack the archive, and convert the folder");
+  }
   LabelListRequest list = label_list_request(request, sought);
   // Nobody knows yet. Names alone match the files of the root just as well.
   list.has_nested_files = true;

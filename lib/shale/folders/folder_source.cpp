@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
-#include <span>
 #include <utility>
 
 #include "shale/arrays/array_headers.hpp"
@@ -33,9 +31,6 @@ namespace {
 
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
 constexpr std::string_view kNoImage = "not the suffix of an image";
-
-// What other programs keep there is no class, whatever it holds.
-constexpr std::string_view kNeverClasses[] = {"__MACOSX", ".ipynb_checkpoints"};
 
 class FolderList final : public InputList {
  public:
@@ -126,9 +121,9 @@ class FolderList final : public InputList {
     info_.left_out = head.left_out;
     image_folders_ = head.image_folders;
     has_labels_ = head.has_labels;
-    has_metadata_ = !head.metadata_files.empty();
+    has_metadata_ = !head.metadata_files.empty() || !head.metadata.empty();
     metadata_fields_ = head.metadata;
-    if (has_metadata_)
+    if (!head.metadata_files.empty())
       info_.metadata = head.has_metadata_labels ? kMetadataWithLabels : kMetadataFields;
     return true;
   }
@@ -151,7 +146,7 @@ class FolderList final : public InputList {
     }
     if (leaves_metadata_) info_.notes.emplace_back(kMetadataInArchive);
     for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
-    if (metadata_) match_metadata();
+    if (metadata_ && !has_metadata_) match_metadata();
     if (!request_.files.groups_frames && info_.metadata != kMetadataWithLabels &&
         folders_inside_.are_likely_classes())
       info_.notes.push_back(folders_inside_.note_for(request_.root));
@@ -174,7 +169,7 @@ class FolderList final : public InputList {
     head.metadata = metadata_fields_;
     head.left_out = info_.left_out;
     head.has_metadata_labels = info_.metadata == kMetadataWithLabels;
-    if (metadata_) head.metadata_files = metadata_->stamps();
+    if (metadata_ && request_.labels.path.empty()) head.metadata_files = metadata_->stamps();
     // What a kill left of an earlier one.
     std::error_code error;
     std::filesystem::remove(request_.files.listing.written, error);
@@ -245,20 +240,46 @@ class FolderList final : public InputList {
     info_.notes.insert(info_.notes.end(), notes_on_metadata_.begin(), notes_on_metadata_.end());
     if (!metadata_->has_files() || is_left_to_labels(request_, *metadata_, info_.notes))
       return metadata_.reset();
-    while (const std::optional<FolderRow> row = files_->next()) {
-      request_.stop_if_asked();
-      metadata_->add_sample(join_path(row->folder, row->name));
-    }
-    files_->rewind();
-    metadata_->match([this](const std::string& row) { ignore("", row, "a row without file"); });
-    has_metadata_ = true;
-    metadata_fields_ = metadata_->fields();
+    match_rows(KeyMatch::path, "a row without file");
     info_.metadata = metadata_->has_labels() ? kMetadataWithLabels : kMetadataFields;
     info_.modified_ns = std::max(info_.modified_ns, metadata_->modified_ns());
     if (request_.files.pairs.policy == PairPolicy::automatic)
       info_.notes.push_back(note_on_metadata(*metadata_, sought_.one()));
-    if (!metadata_->has_labels()) return;
-    has_labels_ = true;
+    take_classes_of_rows();
+  }
+
+  // Rows of --labels that become fields.
+  void match_label_fields(const FoundFiles& found) {
+    MetadataRows::Request rows = metadata_request(request_, sought_.field());
+    rows.root.clear();
+    metadata_.emplace(std::move(rows));
+    metadata_->read_labels(
+        request_.labels, [this](std::string_view name) { return sought_.takes(name); },
+        found.may_be_of_windows());
+    info_.left_out.add(metadata_->left_out());
+    info_.notes.insert(info_.notes.end(), metadata_->notes().begin(), metadata_->notes().end());
+    match_rows(metadata_->match_of_labels(found.are_nested()), "a label without file");
+    if (metadata_->unused() > 0)
+      info_.notes.push_back(
+          note_on_unmatched(metadata_->unused(), request_.labels.path, sought_.one(), false));
+    if (request_.labels.has_vector()) info_.classes = request_.labels.columns();
+    take_classes_of_rows();
+  }
+
+  void match_rows(KeyMatch match, std::string_view reason) {
+    while (const std::optional<FolderRow> row = files_->next()) {
+      request_.stop_if_asked();
+      metadata_->add_sample(key_of_file(match, row->folder, row->name));
+    }
+    files_->rewind();
+    metadata_->match([&](const std::string& row) { ignore("", row, reason); });
+    has_metadata_ = true;
+    metadata_fields_ = metadata_->fields();
+  }
+
+  void take_classes_of_rows() {
+    if (metadata_->has_labels()) has_labels_ = true;
+    if (!metadata_->has_labels() && !metadata_->has_lists_of_names()) return;
     std::optional<ClassTable> table = table_of_metadata(
         request_, *metadata_,
         [](const FolderRequest& train) { return open_folder(train)->info().classes; });
@@ -337,30 +358,10 @@ class FolderList final : public InputList {
     }
   }
 
-  // Of the fields of partners that may hold arrays, after they were matched.
   void find_arrays(const std::function<bool(std::size_t)>& may_hold_arrays) {
-    const std::vector<PairField>& fields = pairs_->fields();
-    std::set<std::size_t> arrays;
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (may_hold_arrays(i)) arrays.insert(i);
-    }
-    if (arrays.empty()) return;
-    ArrayHeaders headers;
-    while (const std::optional<FolderRow> row = files_->next()) {
-      request_.stop_if_asked();
-      const std::string path = join_path(row->folder, row->name);
-      const std::vector<ListedPartner> partners = pairs_->next();
-      for (const std::size_t i : arrays) {
-        const std::string& root = fields[i].root.empty() ? request_.root : fields[i].root;
-        if (partners[i].suffix)
-          headers.add(i, fields[i].name,
-                      {partner_path(root, path, *partners[i].suffix), partners[i].bytes,
-                       tree_->place_of(partners[i].offset)});
-      }
-    }
-    headers.finish();
-    for (const std::size_t i : arrays) pairs_->set_array(i, headers.type_of(i));
-    for (std::string& note : headers.notes()) info_.notes.push_back(std::move(note));
+    for (std::string& note :
+         find_partner_arrays(request_, *pairs_, *files_, *tree_, may_hold_arrays))
+      info_.notes.push_back(std::move(note));
     rewind();
   }
 
@@ -439,7 +440,7 @@ class FolderList final : public InputList {
         classes.push_back(entry.name);
       } else {
         ignore("", entry.name, "hidden");
-        refuse_hidden_images(entry.name);
+        refuse_hidden_images(request_, *tree_, sought_, entry.name);
       }
     }
     const bool needs_classes = request_.needs_labels || request_.files.groups_frames;
@@ -484,19 +485,6 @@ class FolderList final : public InputList {
     return request_.classes.adds ? given->extended(classes, where, memory_bytes) : *given;
   }
 
-  void refuse_hidden_images(const std::string& name) {
-    if (request_.files.hidden != HiddenPolicy::unset) return;
-    if (std::ranges::find(kNeverClasses, name) != std::end(kNeverClasses)) return;
-    std::uint64_t files = 0;
-    tree_->walk(name, {.keep_hidden = true, .wants_size = [](std::string_view) { return false; }},
-                [&](const WalkedFile& file) {
-                  request_.stop_if_asked();
-                  files += sought_.takes(file.name) ? 1 : 0;
-                });
-    if (files == 0) return;
-    throw SoughtFiles::in_hidden_class(sought_.counted(files), join_path(request_.root, name));
-  }
-
   [[nodiscard]] Error no_class_folders() const {
     return no_classes(sought_, loose_files_, request_.root, partial_pairs_)
         .because(fmt::format("{}", fmt::join(notes_on_metadata_, "; ")));
@@ -525,9 +513,13 @@ class FolderList final : public InputList {
     if (found.count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     const bool is_given = !request_.classes.from.empty();
     LabelListRequest list = label_list_request(request_, sought_);
+    if (request_.labels.has_fields()) return list_for_fields(found);
     list.has_nested_files = found.are_nested();
+    list.may_be_windows = found.may_be_of_windows();
+    list.may_be_reals = !list.has_class_table;
     list.needs_names = false;
     LabelList labels(list);
+    if (labels.are_reals()) return list_for_fields(found);
     info_.left_out.add(labels.left_out());
     info_.notes.insert(info_.notes.end(), labels.notes().begin(), labels.notes().end());
     std::optional<ClassTable> table;
@@ -557,6 +549,15 @@ class FolderList final : public InputList {
                                               makes_table && of_other_classes > 0));
     }
     finish_list();
+  }
+
+  // Labels that are fields, not classes.
+  void list_for_fields(FoundFiles& found) {
+    found.for_each([this](const WalkedFile& file) { add(0, file.directory, file, 0); });
+    has_labels_ = false;
+    finish_list();
+    if (metadata_) match_metadata();
+    match_label_fields(found);
   }
 
   void finish_list() {

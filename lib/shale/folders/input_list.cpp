@@ -209,7 +209,7 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
                           .archived = archived(file.offset)});
   if (!file.has_label) {
     sample.lacks = !file.row.empty()            ? file.row
-                   : folder.metadata != nullptr ? "row in metadata.csv or metadata.jsonl"
+                   : folder.labels_file.empty() ? "row in metadata.csv or metadata.jsonl"
                                                 : "row in " + folder.labels_file;
     sample.lacks_row = true;
   }

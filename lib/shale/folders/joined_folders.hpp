@@ -1,10 +1,17 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/folder_request.hpp"
+#include "shale/folders/folder_row.hpp"
+#include "shale/folders/sought_files.hpp"
 #include "shale/format/source.hpp"
+#include "shale/io/sorted_table.hpp"
 #include "shale/io/walk.hpp"
 
 namespace shale {
@@ -23,5 +30,17 @@ void add_joined_folders(const FolderRequest& request, FilePairs& pairs,
 /// none.
 void match_joined_folders(const FolderRequest& request, FilePairs& pairs,
                           const ReasonSink& pass_over);
+
+/// Finds the types of the arrays that fields of `pairs` may hold (`may_hold_arrays`), by reading
+/// the headers of all that belong to the samples in `files`; what the user should know of them.
+[[nodiscard]] std::vector<std::string> find_partner_arrays(
+    const FolderRequest& request, FilePairs& pairs, SortedTable<FolderRow>& files,
+    FileTree& tree,
+    const std::function<bool(std::size_t)>& may_hold_arrays);
+
+/// Errors: Code::bad_content for a hidden class folder that holds samples, unless the request says
+/// what becomes of these.
+void refuse_hidden_images(const FolderRequest& request, FileTree& tree, const SoughtFiles& sought,
+                          const std::string& name);
 
 }  // namespace shale

@@ -73,12 +73,24 @@ std::int64_t label_of_row(const LabelJoin& join, const LabelList::Row& row) {
 
 void FoundFiles::add(std::string_view folder, const WalkedFile& file) {
   are_nested_ = are_nested_ || !folder.empty();
+  have_back_slashes_ = have_back_slashes_ || folder.find('\\') != std::string_view::npos ||
+                       file.name.find('\\') != std::string_view::npos;
   ++count_;
   files_->add({.folder = folder,
                .name = file.name,
                .bytes = file.bytes,
                .modified_ns = file.modified_ns,
                .offset = file.offset});
+}
+
+void FoundFiles::for_each(const std::function<void(const WalkedFile& file)>& use) {
+  files_->rewind();
+  while (const std::optional<FoundRow> found = files_->next())
+    use({.directory = found->folder,
+         .name = found->name,
+         .bytes = found->bytes,
+         .modified_ns = found->modified_ns,
+         .offset = found->offset});
 }
 
 void FoundFiles::rewind() {
@@ -166,6 +178,22 @@ class LostZeros {
   Names rows_, files_;  // by their places without these zeros
 };
 
+// The path of the first file that a key ends with, or that differs in case only; empty: there is
+// none.
+std::string file_like(FoundFiles& found, const std::string& key) {
+  const auto is_same = [](char a, char b) {
+    return a == b || (a >= 'A' && (a ^ b) == 0x20 && ((a | 0x20) >= 'a' && (a | 0x20) <= 'z'));
+  };
+  found.rewind();
+  while (const std::optional<FoundFiles::File> next = found.next()) {
+    const std::string path = join_path(next->file.directory, next->file.name);
+    if (path.size() == key.size() && std::ranges::equal(path, key, is_same)) return path;
+    if (path.size() < key.size() && key.ends_with(path) && key[key.size() - path.size() - 1] == '/')
+      return path;
+  }
+  return {};
+}
+
 // Each file with its row, each file without one, and each row without file, in the order of places.
 class RowWalk {
  public:
@@ -188,7 +216,8 @@ class RowWalk {
     zeros_.refuse(join_.request.labels.path);
     if (matched_ > 0 && left_header_) throw join_.labels.likely_header();
     if (matched_ == 0 && first_unmatched_ && found_.count() > 0)
-      throw join_.labels.unmatched(*first_unmatched_, join_.request.root);
+      throw join_.labels.unmatched(*first_unmatched_, join_.request.root,
+                                   file_like(found_, join_.labels.key_of(*first_unmatched_)));
   }
 
  private:

@@ -46,6 +46,10 @@ class FoundFiles {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// Some of them are in folders.
   [[nodiscard]] bool are_nested() const { return are_nested_; }
+  /// No path of them has a back-slash.
+  [[nodiscard]] bool may_be_of_windows() const { return !have_back_slashes_; }
+  /// Calls `use` for each, in their own order; before order_by.
+  void for_each(const std::function<void(const WalkedFile& file)>& use);
 
   /// In the order of the places that `labels` gives them.
   void order_by(const LabelList& labels, const std::function<void()>& stop_if_asked);
@@ -62,7 +66,7 @@ class FoundFiles {
   std::uint64_t memory_bytes_;
   std::optional<SortedTable<FoundRow>> files_;
   std::optional<SortedTable<PlacedRow>> placed_;  // instead
-  bool are_nested_ = false;
+  bool are_nested_ = false, have_back_slashes_ = false;
   std::uint64_t number_ = 0, count_ = 0;
 };
 

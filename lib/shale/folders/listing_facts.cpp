@@ -67,6 +67,10 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
     facts.emplace_back("archive", request.tree->fingerprint());
   if (!request.labels.label_column.empty() || !request.labels.key_column.empty())
     facts.emplace_back("columns", request.labels.label_column + "\t" + request.labels.key_column);
+  if (!request.labels.separator.empty())
+    facts.emplace_back("label separator", request.labels.separator);
+  if (!request.labels.strip_prefix.empty())
+    facts.emplace_back("strip prefix", request.labels.strip_prefix);
   if (!request.needs_labels) facts.emplace_back("needs labels", "no");
   if (request.files.refuses_incomplete) facts.emplace_back("refuses incomplete", "yes");
   // Frames have no partners, whatever the default says.

@@ -154,7 +154,9 @@ std::size_t MetadataRows::column_of(const std::string& name, std::uint64_t file,
   if (found != column_by_name_.end()) return found->second;
   if (columns_.size() == kMostColumns)
     throw at_row(file, row, fmt::format("has more than {} columns with those before", kMostColumns))
-        .hint("keep what is used in training, or pass --pairs off to leave all out");
+        .hint(are_of_labels_ ? "name fewer of them"
+                             : "keep what is used in training, or pass --pairs off to leave all "
+                               "out");
   columns_.push_back({.name = name, .seen = {}, .field = {}});
   if (name == kLabelColumnName) label_ = columns_.size() - 1;
   column_by_name_.emplace(name, columns_.size() - 1);
@@ -163,12 +165,13 @@ std::size_t MetadataRows::column_of(const std::string& name, std::uint64_t file,
 
 void MetadataRows::note_label(std::uint64_t file, std::uint64_t row, const JsonMember& cell) {
   using Of = JsonMember::Kind;
+  if (are_of_labels_ && cell.kind == Of::nested) return;
   if (cell.kind == Of::boolean || cell.kind == Of::nested)
     throw at_row(file, row, fmt::format("has a label that is {}", name_of(cell.kind)))
         .hint("write a string or an integer, or give the column another name than label");
   const std::string label(trimmed(cell.text));
   const bool is_name = is_name_label(label), is_number = parse_integer_label(label).has_value();
-  if (!is_name && !is_number && !request_.has_class_table)
+  if (!is_name && !is_number && !request_.has_class_table && !are_of_labels_)
     throw at_row(file, row,
                  fmt::format("has the label '{}', a number that is not an integer of 64 bits",
                              printable(label)))
@@ -176,7 +179,7 @@ void MetadataRows::note_label(std::uint64_t file, std::uint64_t row, const JsonM
   Seen& first = is_number ? numbers_ : names_;
   if (first.row == 0) first = {file, row, label};
   kinds_.note(row, label);
-  if (numbers_.row == 0 || names_.row == 0 || request_.has_class_table) return;
+  if (numbers_.row == 0 || names_.row == 0 || request_.has_class_table || are_of_labels_) return;
   throw at_row(
       names_.file, names_.row,
       fmt::format("has the label '{}', but {} has the number {}; labels are all integers "
@@ -187,14 +190,56 @@ void MetadataRows::note_label(std::uint64_t file, std::uint64_t row, const JsonM
 
 void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
   request_.stop_if_asked();
-  const std::string path = join_path(files_[file].folder, row.path);
+  add_cells(file, row.number, join_path(files_[file].folder, row.path), row.cells);
+}
+
+void MetadataRows::read_labels(const LabelFile& file,
+                               const std::function<bool(std::string_view)>& is_sample,
+                               bool is_windows) {
+  are_of_labels_ = true;
+  files_ = {{.folder = {}, .name = file.path, .stamp = {}}};
+  LabelsRead read = read_label_rows(
+      file,
+      [&](const LabelRow& row) {
+        request_.stop_if_asked();
+        add_cells(0, row.number, shapes_.note(row.key, is_windows, is_sample), row.cells);
+      },
+      true);
+  left_out_ = std::move(read.left_out);
+  rows_.finish();
+  use_labels_as_field();
+  choose_fields();
+}
+
+// Neither real numbers nor lists are classes.
+void MetadataRows::use_labels_as_field() {
+  if (!label_) return;
+  const bool are_arrays = columns_[*label_].seen[kJson].row > 0;
+  const bool are_reals = kinds_.are_reals() && !request_.has_class_table;
+  if (request_.separator.empty() && !are_reals && !are_arrays) {
+    if (!request_.has_class_table && !kinds_.are_numbers()) kinds_.refuse_mixed(path_of(0), "row");
+    return;
+  }
+  if (!request_.separator.empty())
+    list_ = label_;
+  else if (are_reals)
+    notes_.push_back(
+        fmt::format("labels in {} are real numbers: the field 'label' is real, without classes",
+                    printable(path_of(0))));
+  label_.reset();
+}
+
+void MetadataRows::add_cells(std::uint64_t file, std::uint64_t row, const std::string& path,
+                             std::span<const JsonMember> cells) {
   cells_.clear();
-  for (const JsonMember& cell : row.cells) {
+  for (const JsonMember& cell : cells) {
     using Of = JsonMember::Kind;
-    const std::size_t at = column_of(cell.name, file, row.number);
+    const std::size_t at = column_of(cell.name, file, row);
     const bool is_label = label_ == at;
-    if (cell.kind == Of::null || (is_label && trimmed(cell.text).empty())) continue;
-    if (is_label) note_label(file, row.number, cell);
+    const bool is_list = is_label && !request_.separator.empty();
+    if (cell.kind == Of::null || (is_label && !is_list && trimmed(cell.text).empty())) continue;
+    if (is_list) note_list(file, row, cell);
+    if (is_label && !is_list) note_label(file, row, cell);
     ++columns_[at].values;
     std::int64_t number = 0;
     const char* const end = cell.text.data() + cell.text.size();
@@ -206,32 +251,34 @@ void MetadataRows::add_row(std::uint64_t file, const MetadataRow& row) {
                        : cell.kind == Of::real    ? kReal
                                                   : kJson;
     auto& seen = columns_[at].seen;
-    if (seen[kind].row == 0) seen[kind] = {file, row.number, {}};
+    if (seen[kind].row == 0) seen[kind] = {file, row, {}};
     if (kind == kJson) columns_[at].nested.note(cell.text);
     if (cell.kind == Of::integer && seen[kInexact].row == 0 &&
         fmt::format("{:.0f}", real_in(cell.text)) != cell.text)
-      seen[kInexact] = {file, row.number, {}};
+      seen[kInexact] = {file, row, {}};
     cells_.append(as_text(bytes_of(static_cast<std::uint16_t>(at))));
     cells_.append(as_text(bytes_of(static_cast<std::uint32_t>(cell.text.size()))));
     cells_.append(cell.text);
   }
   if (path.size() >= kRoomForPath / 2) {
     throw Error(Code::limit, "{} has a file_name of {} bytes, at most {} are possible",
-                place_of(file, row.number), path.size(), kRoomForPath / 2 - 1)
+                place_of(file, row), path.size(), kRoomForPath / 2 - 1)
         .at(path_of(file))
         .hint("no file can have such a name: correct the row");
   }
   const std::uint64_t most = most_row_bytes(request_.memory_bytes / 3);
   if (kOriginBytes + cells_.size() > most) {
-    throw Error(Code::limit, "{} is too large: {} bytes, of at most {}", place_of(file, row.number),
+    throw Error(Code::limit, "{} is too large: {} bytes, of at most {}", place_of(file, row),
                 path.size() + 1 + kOriginBytes + cells_.size(), most)
         .at(path_of(file))
         .hint("pass a larger --memory; at most 512 KiB of a row fit");
   }
-  rows_.add({.path = path, .row = {static_cast<std::uint32_t>(file), row.number, cells_}});
+  rows_.add({.path = path, .row = {static_cast<std::uint32_t>(file), row, cells_}});
 }
 
 Field MetadataRows::field_of(const Column& column) const {
+  if (list_ && &column == &columns_[*list_])
+    return {.name = {}, .kind = Kind::tensor, .dtype = DType::parse("<i8"), .shape = {kFreeSide}};
   const auto& seen = column.seen;
   const Seen* number = nullptr;
   for (const Class one : {kInteger, kReal, kLongInteger}) {
@@ -245,6 +292,8 @@ Field MetadataRows::field_of(const Column& column) const {
   if (number != nullptr) groups.push_back({number, kAsNumber});
   if (seen[kText].row > 0) groups.push_back({&seen[kText], kAsText});
   if (seen[kJson].row > 0) groups.push_back({&seen[kJson], kAsJson});
+  if (groups.size() > 1 && are_of_labels_ && seen[kJson].row == 0)
+    return {.name = {}, .kind = Kind::text};
   if (groups.size() > 1) {
     throw at_row(
         groups[1].seen->file, groups[1].seen->row,
@@ -281,6 +330,7 @@ void MetadataRows::choose_fields() {
     }
     Field field = field_of(column);
     field.name = metadata_field_name(column.name, request_.sample_field);
+    if (are_of_labels_ && column.name == kLabelColumnName) field.name = kLabelColumnName;
     field.is_optional = column.values < rows_.count();
     try {
       validate_schema({.fields = {field}});
@@ -288,7 +338,8 @@ void MetadataRows::choose_fields() {
       throw Error(Code::bad_content, "the column '{}' cannot be the name of a field",
                   printable(column.name))
           .at(first_path())
-          .hint("rename the column, or pass --pairs off to leave all out");
+          .hint(are_of_labels_ ? "rename the column"
+                               : "rename the column, or pass --pairs off to leave all out");
     }
     const auto [other, is_new] = by_field.emplace(field.name, column.name);
     if (!is_new)
@@ -338,22 +389,36 @@ void MetadataRows::match(const std::function<void(const std::string& entry)>& un
     }
     ++matched;
     ByteReader cells(as_bytes(row.cells));
-    while (label_ && !has_numbers() && !cells.at_end()) {
+    const bool has_names = (label_ && !has_numbers()) || has_lists_of_names();
+    while (has_names && !cells.at_end()) {
       const std::size_t column = cells.read_u16();
       const std::string_view text = as_text(cells.read_bytes(cells.read_u32()));
-      if (column != label_) continue;
-      if (const auto [name, is_new] = names.emplace(trimmed(text)); is_new) allowance.take(*name);
+      if (column != label_ && column != list_) continue;
+      const std::vector<std::string_view> labels =
+          list_ ? labels_in(text) : std::vector{trimmed(text)};
+      for (const std::string_view label : labels) {
+        if (const auto [name, is_new] = names.emplace(label); is_new) allowance.take(*name);
+      }
     }
     end_sample(row);
+    // Of labels, keys without suffix may be those of two files.
+    if (samples_.row() != nullptr && samples_.row()->path == next->path)
+      throw at_row(row.file, row.number,
+                   fmt::format("has the key '{}', which names two files", printable(next->path)))
+          .hint("write paths with suffixes, relative to the converted folder");
   }
   while (samples_.row() != nullptr) end_sample({});
   matched_.finish();
   matched_.rewind();
   class_names_.assign(names.begin(), names.end());
   if (matched == 0 && sample_count_ > 0) {
-    throw Error(Code::bad_content, "{}",
-                rows_.count() == 0 ? "has no rows" : "no file_name is that of a file here")
-        .at(first_path())
+    Error error(Code::bad_content, "{}",
+                rows_.count() == 0 ? "has no rows"
+                : are_of_labels_   ? "no path is that of a file here"
+                                   : "no file_name is that of a file here");
+    if (are_of_labels_)
+      throw error.at(first_path()).hint("write paths relative to the converted folder");
+    throw error.at(first_path())
         .hint(
             "file_name is relative to the folder of this file, with the suffix; or pass --pairs "
             "off to leave it out");
@@ -363,7 +428,7 @@ void MetadataRows::match(const std::function<void(const std::string& entry)>& un
 void MetadataRows::take_label(const std::string& text, std::uint64_t file, std::uint64_t row,
                               ListedFile& sample) const {
   const std::optional<std::int64_t> number = parse_integer_label(text);
-  if (has_numbers()) {
+  if (has_numbers() || (list_ && !has_lists_of_names())) {
     sample.label = number.value_or(0);
     const auto classes = static_cast<std::int64_t>(table_ ? table_->names().size() : 0);
     if (!table_ || (sample.label >= 0 && sample.label < classes)) return;
@@ -394,6 +459,8 @@ void MetadataRows::next(ListedFile& sample) {
     std::string text(as_text(cells.read_bytes(cells.read_u32())));
     if (label_ == column) {
       label = trimmed(text);
+    } else if (list_ == column) {
+      values[*columns_[column].field] = numbers_of(text, match->row.file, match->row.number);
     } else if (columns_[column].field) {
       values[*columns_[column].field] = std::move(text);
     }
@@ -407,6 +474,40 @@ void MetadataRows::next(ListedFile& sample) {
     append_metadata_value(sample.row, fields_[i], values[i]);
   if (label) take_label(*label, match->row.file, match->row.number, sample);
   sample.has_label = true;
+}
+
+std::vector<std::string_view> MetadataRows::labels_in(std::string_view cell) const {
+  std::vector<std::string_view> labels;
+  for (std::size_t end = 0; !cell.empty() && end != std::string_view::npos;) {
+    end = cell.find(request_.separator);
+    if (const std::string_view label = trimmed(cell.substr(0, end)); !label.empty())
+      labels.push_back(label);
+    if (end != std::string_view::npos) cell.remove_prefix(end + request_.separator.size());
+  }
+  return labels;
+}
+
+void MetadataRows::note_list(std::uint64_t file, std::uint64_t row, const JsonMember& cell) {
+  if (cell.kind != JsonMember::Kind::text && cell.kind != JsonMember::Kind::integer)
+    throw at_row(file, row, fmt::format("has labels that are {}", name_of(cell.kind)))
+        .hint("write them as one string");
+  for (const std::string_view label : labels_in(cell.text)) {
+    Seen& first = parse_integer_label(label) ? numbers_ : names_;
+    if (first.row == 0) first = {file, row, std::string(label)};
+  }
+}
+
+// A cell of several labels as an array of their numbers.
+std::string MetadataRows::numbers_of(std::string_view cell, std::uint64_t file,
+                                     std::uint64_t row) const {
+  std::string array = "[";
+  for (const std::string_view text : labels_in(cell)) {
+    if (array.size() > 1) array += ',';
+    ListedFile one;
+    take_label(std::string(text), file, row, one);
+    array += std::to_string(one.label);
+  }
+  return array + "]";
 }
 
 std::optional<ClassTable> table_of_metadata(
@@ -455,6 +556,7 @@ MetadataRows::Request metadata_request(const FolderRequest& request,
           .has_class_table = !request.classes.from.empty() || request.may_mix_labels,
           .extends_set = request.classes.extends_set,
           .sample_field = sample_field,
+          .separator = request.labels.separator,
           .stop_if_asked = request.stop_if_asked};
 }
 

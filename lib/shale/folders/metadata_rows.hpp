@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,13 +13,14 @@
 
 #include "shale/data/schema.hpp"
 #include "shale/folders/folder_request.hpp"
-#include "shale/folders/metadata_values.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/labels/class_table.hpp"
+#include "shale/labels/label_list.hpp"
 #include "shale/labels/label_rows.hpp"
 #include "shale/labels/metadata_file.hpp"
+#include "shale/labels/metadata_values.hpp"
 
 namespace shale {
 
@@ -65,6 +67,7 @@ class MetadataRows {
     bool has_class_table = false;                ///< numbers beside names are names
     bool extends_set = false;                    ///< as FolderRequest::extends_set
     std::string sample_field = "image";
+    std::string separator = {};  ///< of the labels in a cell of `label`, which is then a list
     std::function<void()> stop_if_asked = [] {};
   };
   explicit MetadataRows(Request request);
@@ -76,6 +79,18 @@ class MetadataRows {
   /// values of one column that are of several kinds; for two columns that become one field;
   /// Code::limit for more than 256 columns, and a row that is too large.
   void read(const std::function<void(std::string_view folder, std::string_view name)>& other);
+  /// Reads the rows of a file of labels instead: a column `label` of real numbers, of arrays, or of
+  /// cells with a separator is a field of that name, those of labels that are numbers in some rows
+  /// and strings in others are text. `is_sample`: whether a name is that of a sample. `is_windows`:
+  /// as KeyShapes. Errors: same as read_label_rows; as of read.
+  void read_labels(const LabelFile& file, const std::function<bool(std::string_view)>& is_sample,
+                   bool is_windows);
+  /// What the rows of that file have as keys.
+  [[nodiscard]] KeyMatch match_of_labels(bool has_nested_files) const {
+    return shapes_.match(has_nested_files);
+  }
+  /// Its columns that are neither keys nor labels.
+  [[nodiscard]] const LeftOutList& left_out() const { return left_out_; }
   [[nodiscard]] bool has_files() const { return !files_.empty(); }
   /// Of the first file, in the order of their paths.
   [[nodiscard]] std::string first_path() const { return path_of(0); }
@@ -91,6 +106,8 @@ class MetadataRows {
   /// What the columns become, but the label.
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
   [[nodiscard]] bool has_labels() const { return label_.has_value(); }
+  /// The names of classes are in the lists of a field `label`.
+  [[nodiscard]] bool has_lists_of_names() const { return list_ && names_.row > 0; }
   /// All labels are integers; else they are names.
   [[nodiscard]] bool has_numbers() const {
     const bool are_of_table = request_.has_class_table && kinds_.have_zeros_in_front();
@@ -135,6 +152,13 @@ class MetadataRows {
   [[nodiscard]] Error at_row(std::uint64_t file, std::uint64_t row, const std::string& fact) const;
   void add_row(std::uint64_t file, const MetadataRow& row);
   std::size_t column_of(const std::string& name, std::uint64_t file, std::uint64_t row);
+  void add_cells(std::uint64_t file, std::uint64_t row, const std::string& path,
+                 std::span<const JsonMember> cells);
+  void use_labels_as_field();
+  void note_list(std::uint64_t file, std::uint64_t row, const JsonMember& cell);
+  [[nodiscard]] std::vector<std::string_view> labels_in(std::string_view cell) const;
+  [[nodiscard]] std::string numbers_of(std::string_view cell, std::uint64_t file,
+                                       std::uint64_t row) const;
   void note_label(std::uint64_t file, std::uint64_t row, const JsonMember& cell);
   void choose_fields();
   // Without its name.
@@ -151,6 +175,10 @@ class MetadataRows {
   std::vector<Column> columns_;
   std::map<std::string, std::size_t, std::less<>> column_by_name_;
   std::optional<std::size_t> label_;
+  std::optional<std::size_t> list_;  // the column `label` that is a field
+  bool are_of_labels_ = false;       // read_labels
+  KeyShapes shapes_;
+  LeftOutList left_out_;
   Seen numbers_, names_;
   LabelKinds kinds_;
   std::vector<Field> fields_;

@@ -1,5 +1,6 @@
 #include "shale/labels/label_list.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -19,7 +20,6 @@ std::string header_hint(std::string_view key, std::string_view label) {
 }
 
 LabelPlace place_of_path(std::string_view path) {
-  while (path.starts_with("./")) path.remove_prefix(2);
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {.name = std::string(path)};
   return {.folder = std::string(path.substr(0, slash)),
@@ -37,14 +37,56 @@ std::string path_of(const LabelPlace& place) { return join_path(place.folder, pl
 
 }  // namespace
 
+std::string KeyShapes::note(std::string_view key, bool is_windows,
+                            const std::function<bool(std::string_view)>& is_sample) {
+  std::string path(key);
+  const bool has_back_slash = is_windows && path.find('\\') != std::string::npos;
+  if (has_back_slash) std::ranges::replace(path, '\\', '/');
+  have_back_slashes_ = have_back_slashes_ || has_back_slash;
+  path.erase(0, [&path] {
+    std::size_t dots = 0;
+    while (path.compare(dots, 2, "./") == 0) dots += 2;
+    return dots;
+  }());
+  have_folders_ = have_folders_ || path.find('/') != std::string::npos;
+  have_suffixes_ = have_suffixes_ || !is_sample || is_sample(path);
+  return path;
+}
+
+KeyMatch KeyShapes::match(bool has_nested_files) const {
+  if (!have_suffixes_) return have_folders_ ? KeyMatch::path_stem : KeyMatch::stem;
+  return !have_folders_ && has_nested_files ? KeyMatch::name : KeyMatch::path;
+}
+
+// That on names is the last one.
+std::vector<std::string> KeyShapes::notes(const std::string& path, KeyMatch match) const {
+  std::vector<std::string> notes;
+  if (have_back_slashes_)
+    notes.push_back(
+        fmt::format("back-slashes in the keys of {} are taken as slashes", printable(path)));
+  if (match == KeyMatch::path) return notes;
+  notes.push_back(fmt::format(
+      "the keys in {} are {}", printable(path),
+      match == KeyMatch::name   ? "names of files, whatever folder they are in"
+      : match == KeyMatch::stem ? "names of files without suffix, whatever folder they are in"
+                                : "paths without suffix"));
+  return notes;
+}
+
+std::string key_of_file(KeyMatch match, std::string_view folder, std::string_view name) {
+  const bool has_folder = match == KeyMatch::path || match == KeyMatch::path_stem;
+  const bool has_suffix = match == KeyMatch::path || match == KeyMatch::name;
+  return join_path(has_folder ? folder : std::string_view(),
+                   has_suffix ? name : without_suffix(name));
+}
+
 LabelList::LabelList(const LabelListRequest& request)
     : path_(request.file.path), rows_(request.scratch_folder, request.memory_bytes) {
   read_rows(request);
   are_numbers_ = kinds_.are_numbers() && !(request.has_class_table && kinds_.have_zeros_in_front());
   if (match_ == KeyMatch::position) name_synsets(request);
-  has_likely_header_ = first_.may_be_header && first_.others == 0 && rows_.count() > 1;
-  // Then its key can be that of no file.
-  if (has_likely_header_ && has_suffixes_ && !first_.has_suffix) throw likely_header();
+  are_reals_ = request.may_be_reals && kinds_.are_reals() && match_ != KeyMatch::position;
+  if (are_reals_) return;
   if (!are_numbers_ && !request.has_class_table && match_ != KeyMatch::position)
     kinds_.refuse_mixed(path_, "row",
                         has_likely_header_ ? header_hint(first_.key, first_.label) : "");
@@ -79,17 +121,24 @@ void LabelList::read_rows(const LabelListRequest& request) {
   std::uint64_t number = 0;
   LabelsRead read = read_label_rows(request.file, [&](const LabelRow& row) {
     request.stop_if_asked();
-    kinds_.note(row.number, row.label);
     if (row.key.empty()) {
+      kinds_.note(row.number, row.label);
       return rows_.add({place_of_number(number++), std::string(row.label)});
     }
-    LabelPlace place = place_of_path(row.key);
-    has_folders_ = has_folders_ || !place.folder.empty();
-    const bool has_suffix = !request.is_sample || request.is_sample(row.key);
-    has_suffixes_ = has_suffixes_ || has_suffix;
-    note_header(row, has_suffix);
-    rows_.add({std::move(place), std::string(row.label)});
+    note_header(row, request);
+    if (!first_.is_held || !row.may_be_header) add_row(row.number, row.key, row.label, request);
   });
+  has_likely_header_ = first_.is_held && first_.others == 0 && rows_.count() > 0;
+  // Then its key can be that of no file.
+  const bool is_header =
+      has_likely_header_ && !first_.has_suffix && first_.rows_with_suffix == rows_.count();
+  if (is_header) {
+    has_likely_header_ = false;
+    notes_.push_back(fmt::format("row 1 of {} is taken as its header: {}, {}", printable(path_),
+                                 printable(first_.key), printable(first_.label)));
+  } else if (first_.is_held) {
+    add_row(1, first_.key, first_.label, request);
+  }
   rows_.finish();
   left_out_ = std::move(read.left_out);
   if (left_out_.count() > 0)
@@ -105,17 +154,27 @@ void LabelList::read_rows(const LabelListRequest& request) {
                     printable(path_)));
 }
 
-void LabelList::note_header(const LabelRow& row, bool has_suffix) {
+void LabelList::note_header(const LabelRow& row, const LabelListRequest& request) {
+  const bool has_suffix = !request.is_sample || request.is_sample(row.key);
   if (!row.may_be_header) {
     first_.others += row.label == first_.label ? 1 : 0;
+    first_.rows_with_suffix += has_suffix ? 1 : 0;
     return;
   }
+  const bool may_be_header = row.key.find_first_of("./\\") == std::string_view::npos &&
+                             is_name_label(row.key) && is_name_label(row.label);
   first_ = {.place = place_of_path(row.key),
             .key = std::string(row.key),
             .label = std::string(row.label),
-            .may_be_header =
-                row.key.find_first_of("./") == std::string_view::npos && is_name_label(row.label),
+            .is_held = may_be_header,
             .has_suffix = has_suffix};
+}
+
+void LabelList::add_row(std::uint64_t number, std::string_view key, std::string_view label,
+                        const LabelListRequest& request) {
+  kinds_.note(number, label);
+  rows_.add({place_of_path(shapes_.note(key, request.may_be_windows, request.is_sample)),
+             std::string(label)});
 }
 
 // The numbers of ground truth become the names that they stand for.
@@ -146,26 +205,15 @@ void LabelList::name_synsets(const LabelListRequest& request) {
 // place of any file that it may name.
 void LabelList::choose_match(const LabelListRequest& request) {
   if (match_ == KeyMatch::position) return;
-  if (!has_suffixes_) {
-    match_ = has_folders_ ? KeyMatch::path_stem : KeyMatch::stem;
-  } else if (!has_folders_ && request.has_nested_files) {
-    match_ = KeyMatch::name;
-  }
-  if (match_ == KeyMatch::path || rows_.count() == 0) return;
-  notes_.push_back(fmt::format(
-      "the keys in {} are {}", printable(path_),
-      match_ == KeyMatch::name   ? "names of files, whatever folder they are in"
-      : match_ == KeyMatch::stem ? "names of files without suffix, whatever folder they are in"
-                                 : "paths without suffix"));
+  match_ = shapes_.match(request.has_nested_files);
+  if (rows_.count() == 0) return;
+  for (std::string& note : shapes_.notes(path_, match_)) notes_.push_back(std::move(note));
 }
 
 LabelPlace LabelList::place_of(std::string_view folder, std::string_view name,
                                std::uint64_t number) const {
   if (match_ == KeyMatch::position) return place_of_number(number);
-  const bool has_folder = match_ == KeyMatch::path || match_ == KeyMatch::path_stem;
-  const bool has_suffix = match_ == KeyMatch::path || match_ == KeyMatch::name;
-  return {.folder = std::string(has_folder ? folder : std::string_view()),
-          .name = std::string(has_suffix ? name : without_suffix(name))};
+  return place_of_path(key_of_file(match_, folder, name));
 }
 
 Error LabelList::likely_header() const {
@@ -208,14 +256,27 @@ std::string LabelList::key_of(const Row& row) const {
   return fmt::format("row {}", number + 1);
 }
 
-Error LabelList::unmatched(const Row& row, const std::string& root) const {
-  return Error(Code::bad_content, "path '{}' is not an image below {}",
-               printable(path_of(row.place)), printable(root))
+Error LabelList::unmatched(const Row& row, const std::string& root, const std::string& like) const {
+  const std::string path = path_of(row.place);
+  if (path.size() > like.size() && !like.empty()) {
+    return Error(Code::bad_content, "'{}' below {} is not '{}': the path has more in front",
+                 printable(like), printable(root), printable(path))
+        .at(path_)
+        .hint(fmt::format("pass --strip-prefix '{}' to read paths without it",
+                          printable(path.substr(0, path.size() - like.size()))));
+  }
+  if (!like.empty()) {
+    return Error(Code::bad_content, "'{}' below {} is not '{}': upper and lower case differ",
+                 printable(like), printable(root), printable(path))
+        .at(path_)
+        .hint("write paths as the files are named, or rename the files");
+  }
+  return Error(Code::bad_content, "path '{}' is not an image below {}", printable(path),
+               printable(root))
       .at(path_)
       .hint(
           "write paths relative to the converted folder, and a header as path,label; remove the "
-          "row "
-          "if the image is gone");
+          "row if the image is gone");
 }
 
 }  // namespace shale

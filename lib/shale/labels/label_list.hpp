@@ -24,6 +24,25 @@ enum class KeyMatch {
   position,  ///< no keys: the rows are those of the files in sorted order
 };
 
+/// What the keys of a file have, which says how they name files.
+class KeyShapes {
+ public:
+  /// The key as a path with slashes, without "./" in front. `is_windows`: back-slashes are slashes.
+  [[nodiscard]] std::string note(std::string_view key, bool is_windows,
+                                 const std::function<bool(std::string_view)>& is_sample);
+  [[nodiscard]] KeyMatch match(bool has_nested_files) const;
+  [[nodiscard]] bool have_suffixes() const { return have_suffixes_; }
+  /// What the user should know of the keys in `path`.
+  [[nodiscard]] std::vector<std::string> notes(const std::string& path, KeyMatch match) const;
+
+ private:
+  bool have_folders_ = false, have_suffixes_ = false, have_back_slashes_ = false;
+};
+
+/// What the key of a file is, as `match` has it; of position none.
+[[nodiscard]] std::string key_of_file(KeyMatch match, std::string_view folder,
+                                      std::string_view name);
+
 /// What a row is found by: a folder and a name, or what of both its key has. Where there are no
 /// keys, the name is the number of the row, 20 digits.
 struct LabelPlace {
@@ -51,6 +70,8 @@ struct LabelListRequest {
   bool has_class_table = false;   ///< numbers beside names are names
   bool has_nested_files = false;  ///< some of the files are in folders below the root
   bool needs_names = true;        ///< class_names() will be asked for
+  bool may_be_windows = false;  ///< no file has a back-slash in its path: those of keys are slashes
+  bool may_be_reals = false;    ///< labels may be real numbers (are_reals)
   std::function<bool(std::string_view)> is_sample =
       {};                                       ///< whether a name is that of a sample; may be null
   std::function<void()> stop_if_asked = [] {};  ///< called for each row: may throw
@@ -70,6 +91,8 @@ class LabelList {
   explicit LabelList(const LabelListRequest& request);
 
   [[nodiscard]] bool are_numbers() const { return are_numbers_; }
+  /// They are real numbers, and the list is of no use: they are to be read as cells.
+  [[nodiscard]] bool are_reals() const { return are_reals_; }
   [[nodiscard]] KeyMatch match() const { return match_; }
   /// Of all rows, whether they have a file or not; sorted bytewise; empty if the labels are
   /// numbers. Of ground truth those of all synsets, whatever `needs_names` says.
@@ -106,17 +129,22 @@ class LabelList {
   [[nodiscard]] Error likely_header() const;
   /// Errors: Code::bad_content if it has no rows.
   void refuse_none() const;
-  /// The error for a row whose path is not that of an image below `root`.
-  [[nodiscard]] Error unmatched(const Row& row, const std::string& root) const;
+  /// The error for a row whose path is not that of an image below `root`. `like`: the path of one
+  /// that the key ends with, or that differs in case only; empty: there is none.
+  [[nodiscard]] Error unmatched(const Row& row, const std::string& root,
+                                const std::string& like = {}) const;
 
  private:
   struct FirstRow {
     LabelPlace place;
     std::string key, label;
-    bool may_be_header = false, has_suffix = false;
-    std::uint64_t others = 0;  // with the same label
+    bool is_held = false;  // it may be a header, and is added behind the others
+    bool has_suffix = false;
+    std::uint64_t others = 0, rows_with_suffix = 0;  // with the same label, with that of a sample
   };
-  void note_header(const LabelRow& row, bool has_suffix);
+  void note_header(const LabelRow& row, const LabelListRequest& request);
+  void add_row(std::uint64_t number, std::string_view key, std::string_view label,
+               const LabelListRequest& request);
   void read_rows(const LabelListRequest& request);
   void name_synsets(const LabelListRequest& request);
   void choose_match(const LabelListRequest& request);
@@ -124,13 +152,13 @@ class LabelList {
   std::string path_;
   SortedTable<PlacedLabel> rows_;
   KeyMatch match_ = KeyMatch::path;
-  bool has_folders_ = false, has_suffixes_ = false;  // of keys
+  KeyShapes shapes_;
   LeftOutList left_out_;
   std::vector<std::string> notes_;
   std::set<std::string> names_;
   LabelKinds kinds_;
   FirstRow first_;
-  bool are_numbers_ = true, has_likely_header_ = false;
+  bool are_numbers_ = true, are_reals_ = false, has_likely_header_ = false;
   std::optional<LabelPlace> previous_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "shale/format/source.hpp"
@@ -15,6 +16,9 @@ namespace shale {
 class LabelReader {
  public:
   explicit LabelReader(const SourceInfo& source);
+  /// Of another field: integers as they are, and of reals and text what tells two of them apart.
+  /// Errors: Code::usage for a field that the source has not, or of another kind.
+  LabelReader(const SourceInfo& source, std::string_view field);
   [[nodiscard]] bool has_labels() const { return field_.has_value(); }
   /// One for each of its rows; those of a run of fixed rows are read. Valid until the next call.
   /// Errors: Code::io; Code::damaged for a file that has shrunk; same as read_number.
@@ -22,6 +26,7 @@ class LabelReader {
 
  private:
   void take_column(const PendingSample& run);
+  [[nodiscard]] std::int64_t value_of(const PendingSample& sample);
 
   const SourceInfo& source_;
   std::optional<std::size_t> field_;

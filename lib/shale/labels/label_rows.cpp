@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@ namespace {
 
 // 2.0, 1e3, +5, 99999999999999999999: a number to whoever wrote it, but not an integer of 64 bits.
 bool is_odd_number(std::string_view text) {
+  if (real_number_in(text)) return true;
   if (text.starts_with('+')) text.remove_prefix(1);
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -40,6 +42,9 @@ bool is_long_integer(std::string_view text) {
 constexpr std::size_t kMostComparedLabels = 16'384;
 
 constexpr std::array<std::string_view, 3> kKeyColumns = {"path", "file_name", "filename"};
+// Parts of the names of columns that are likely to name files, the likeliest first.
+constexpr std::array<std::string_view, 6> kLikelyKeys = {"path", "file", "image",
+                                                         "img",  "name", "id"};
 constexpr std::string_view kLabelColumn = "label", kKaggleKey = "ImageId",
                            kKaggleLabel = "PredictionString";
 
@@ -67,17 +72,47 @@ std::vector<std::size_t> positions_of(const Names& names, std::string_view wante
   return found;
 }
 
+Names words_in(std::string_view line) {
+  Names words;
+  while (!(line = trimmed(line)).empty()) {
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    words.emplace_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  return words;
+}
+
+// The names in CelebA's list_attr_celeba.txt: a count, a line of names, and a line of one word more
+// for each image.
+std::optional<Names> attributes_of(const std::string& path) {
+  Names names;
+  bool is_one = false;
+  const InputFile file(path);
+  std::byte first{};
+  if (file.size() == 0 || file.read_some(0, std::span(&first, 1)) == 0) return std::nullopt;
+  if (static_cast<char>(first) < '1' || static_cast<char>(first) > '9') return std::nullopt;
+  TextLines(path, "an image and its attributes").for_each([&](auto line, auto text) {
+    if (line == 1) return is_integer(trimmed(text));
+    if (line == 3) is_one = words_in(text).size() == names.size() + 1;
+    if (line == 2) names = words_in(text);
+    return line == 2 && !names.empty() && !is_integer(names[0]);
+  });
+  return is_one ? std::optional(std::move(names)) : std::nullopt;
+}
+
 // The rows of one file, while it is read.
 class RowReader {
  public:
-  RowReader(const LabelFile& file, const std::function<void(const LabelRow&)>& use)
-      : file_(file), use_(use) {}
+  RowReader(const LabelFile& file, const std::function<void(const LabelRow&)>& use, bool with_cells)
+      : file_(file), use_(use), with_cells_(with_cells) {}
 
   LabelsRead read() {
     if (has_json_lines_suffix(file_.path) || begins_like_json(file_.path)) {
       read_json_lines(file_.path, [this](std::uint64_t line, const std::vector<JsonMember>& all) {
         use_members(line, all);
       });
+    } else if (const std::optional<Names> attributes = attributes_of(file_.path)) {
+      read_attributes(*attributes);
     } else {
       read_csv(
           file_.path, [this](std::uint64_t row, const Names& fields) { use_fields(row, fields); },
@@ -94,31 +129,66 @@ class RowReader {
   void use_fields(std::uint64_t row, const Names& fields) {
     if (row == 1 && take_header(fields)) return;
     if (form_ == LabelForm::ground_truth) return use_number(row, fields);
-    const bool has_all = has_header_ ? std::max(key_, label_) < fields.size() : fields.size() == 2;
-    if (!has_all) {
-      const std::string found = format_counted(fields.size(), "field", "fields");
-      throw Error(
-          Code::bad_content, "row {} has {}, expected {}", row, found,
-          has_header_ ? fmt::format("at least {}", std::max(key_, label_) + 1) : "path,label")
-          .at(file_.path)
-          .hint(fields.size() == 1 ? "write a comma, a tab or a semicolon between path and label"
-                : row == 1
-                    ? "if row 1 is a header, pass --key-column and --label-column with the "
-                      "names of its columns; else quote paths and labels that contain a comma"
-                    : "quote paths and labels that contain a comma");
-    }
+    const bool has_all = has_header_ ? last_column() < fields.size() : fields.size() == 2;
+    if (!has_all) throw other_width(row, fields);
+    if (with_cells_) return use_cells(row, fields[key_], cells_of(row, fields));
     std::string_view label = trimmed(fields[label_]);
     if (form_ == LabelForm::kaggle) label = label.substr(0, label.find(' '));
     use_row({row, fields[key_], label, row == 1});
   }
 
+  // The last that a row must have.
+  [[nodiscard]] std::size_t last_column() const {
+    std::size_t last = std::max(key_, label_);
+    for (const Wanted& one : wanted_) last = std::max(last, one.at);
+    return last;
+  }
+
+  [[nodiscard]] Error other_width(std::uint64_t row, const Names& fields) const {
+    const std::string found = format_counted(fields.size(), "field", "fields");
+    return Error(Code::bad_content, "row {} has {}, expected {}", row, found,
+                 has_header_ ? fmt::format("at least {}", last_column() + 1) : "path,label")
+        .at(file_.path)
+        .hint(fields.size() == 1 ? "write a comma, a tab or a semicolon between path and label"
+              : row == 1         ? hint_on_header(fields)
+                                 : "quote paths and labels that contain a comma");
+  }
+
+  // Of a first row with other than two fields.
+  static std::string hint_on_header(const Names& fields) {
+    const bool are_names = std::ranges::all_of(fields, [](const std::string& name) {
+      return is_name_label(trimmed(name)) && name.find_first_of("./\\,='") == std::string::npos;
+    });
+    if (!are_names)
+      return "if row 1 is a header, pass --key-column and --label-column with the names of its "
+             "columns; else quote paths and labels that contain a comma";
+    std::size_t key = 0;
+    for (auto part = kLikelyKeys.rbegin(); part != kLikelyKeys.rend(); ++part) {
+      for (std::size_t i = fields.size(); i-- > 0;) {
+        if (fields[i].find(*part) != std::string::npos) key = i;
+      }
+    }
+    std::string others;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (i != key) others.append(others.empty() ? "" : ",").append(trimmed(fields[i]));
+    }
+    return fmt::format("if row 1 is a header, pass --key-column '{}' --label-column '{}'",
+                       printable(trimmed(fields[key])), printable(others));
+  }
+
   // False if it is a row like the others.
   bool take_header(const Names& fields) {
-    if (names_columns()) {
-      label_ = column(fields, file_.label_column, {&kLabelColumn, 1}, "label");
-      key_ = column(fields, file_.key_column, kKeyColumns, "key");
-      leave_out_others(fields);
-      return has_header_ = true;
+    if (names_columns() || with_cells_) {
+      const bool is_tiny = is_tiny_imagenet(fields);
+      if (is_tiny || !has_two_columns(fields)) {
+        choose_columns(fields);
+        has_header_ = true;
+        return !is_by_number_ || fields[key_].find('.') == std::string::npos;
+      }
+      // Two fields that nobody named: real numbers beside paths.
+      wanted_ = {{1, std::string(kLabelColumn)}};
+      const bool has_value = fields[1].find_first_of("0123456789") != std::string::npos;
+      return !has_value && is_name_label(trimmed(fields[1]));
     }
     if (fields.size() == 2 && trimmed(fields[0]) == kKaggleKey &&
         trimmed(fields[1]) == kKaggleLabel) {
@@ -129,6 +199,11 @@ class RowReader {
       form_ = LabelForm::ground_truth;
       return false;
     }
+    if (is_tiny_imagenet(fields)) {
+      form_ = LabelForm::tiny;
+      has_header_ = true;
+      return false;
+    }
     // A table that says itself which column is which.
     const auto labels = positions_of(fields, kLabelColumn);
     std::vector<std::size_t> keys;
@@ -136,10 +211,46 @@ class RowReader {
       for (const std::size_t at : positions_of(fields, name)) keys.push_back(at);
     }
     if (labels.empty() || keys.empty()) return false;
-    label_ = column(fields, "", {&kLabelColumn, 1}, "label");
-    key_ = column(fields, "", kKeyColumns, "key");
-    leave_out_others(fields);
+    choose_columns(fields);
     return has_header_ = true;
+  }
+
+  // File, class, and the four sides of a box, without header.
+  [[nodiscard]] static bool is_tiny_imagenet(const Names& fields) {
+    return fields.size() == 6 && fields[0].find('.') != std::string::npos &&
+           !is_integer(trimmed(fields[1])) &&
+           std::all_of(fields.begin() + 2, fields.end(),
+                       [](const std::string& side) { return is_integer(trimmed(side)); });
+  }
+
+  [[nodiscard]] bool has_two_columns(const Names& fields) const {
+    const bool has_names = !positions_of(fields, kLabelColumn).empty();
+    return !names_columns() && file_.group_column.empty() && fields.size() == 2 && !has_names;
+  }
+
+  // By the names in a header, or those of the members of a line.
+  void choose_columns(const Names& names) {
+    wanted_.clear();
+    key_ = column(names, file_.key_column, kKeyColumns, "key");
+    const bool is_one =
+        !file_.label_column.empty() && positions_of(names, file_.label_column).size() == 1;
+    const std::vector<std::string> asked =
+        is_one ? std::vector{file_.label_column} : file_.columns();
+    for (const std::string& name : asked) {
+      const std::size_t at = column(names, name, {}, "label");
+      const bool is_class = asked.size() == 1;
+      const std::string shown = is_by_number_ ? "column_" + name : std::string(trimmed(names[at]));
+      wanted_.push_back({at, is_class ? std::string(kLabelColumn) : shown});
+    }
+    if (asked.empty())
+      wanted_ = {{column(names, "", {&kLabelColumn, 1}, "label"), std::string(kLabelColumn)}};
+    label_ = wanted_.front().at;
+    if (!file_.group_column.empty()) {
+      const std::size_t at = column(names, file_.group_column, {}, "group");
+      const bool is_taken = std::ranges::find(wanted_, at, &Wanted::at) != wanted_.end();
+      if (!is_taken) wanted_.push_back({at, std::string(trimmed(names[at]))});
+    }
+    leave_out_others(names);
   }
 
   // Whoever names the label has said what he wants of the file.
@@ -147,15 +258,15 @@ class RowReader {
     if (!file_.label_column.empty()) return;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::string_view name = trimmed(names[i]);
-      if (i == key_ || i == label_ || name.empty()) continue;
+      if (i == key_ || name.empty()) continue;
+      if (std::ranges::find(wanted_, i, &Wanted::at) != wanted_.end()) continue;
       left_out_.add({.kind = "column", .name = std::string(name), .reason = "not_a_label"});
     }
   }
 
   // The position of the column `asked`, or of the only one with a usual name.
   [[nodiscard]] std::size_t column(const Names& header, const std::string& asked,
-                                   std::span<const std::string_view> usual,
-                                   std::string_view what) const {
+                                   std::span<const std::string_view> usual, std::string_view what) {
     std::vector<std::size_t> found;
     if (!asked.empty()) {
       found = positions_of(header, asked);
@@ -165,6 +276,11 @@ class RowReader {
       }
     }
     if (found.size() == 1) return found.front();
+    const std::int64_t number = found.empty() ? parse_integer_label(asked).value_or(0) : 0;
+    if (number > 0 && static_cast<std::uint64_t>(number) <= header.size() && line_ == 0) {
+      is_by_number_ = true;
+      return static_cast<std::size_t>(number - 1);
+    }
     throw no_column(asked, what, found.size(), header);
   }
 
@@ -183,6 +299,8 @@ class RowReader {
         .hint(line_ == 1 && !names_columns()
                   ? "write one object per line, with 'path' and 'label', or pass --key-column and "
                     "--label-column with the names of others"
+              : what == "group"
+                  ? "name one of these"
                   : fmt::format("pass --{}-column with the name of one column", what));
   }
 
@@ -192,13 +310,17 @@ class RowReader {
     line_ = line;
     // Most lines have the members of the one before.
     if (names_ != names) {
-      label_ = column(names, file_.label_column, {&kLabelColumn, 1}, "label");
-      key_ = column(names, file_.key_column, kKeyColumns, "key");
-      leave_out_others(names);
+      choose_columns(names);
       names_ = std::move(names);
     }
     const JsonMember &label = members[label_], &key = members[key_];
     using Kind = JsonMember::Kind;
+    if (with_cells_ && key.kind == Kind::text) {
+      std::vector<JsonMember> cells;
+      for (const Wanted& one : wanted_)
+        cells.push_back({one.name, members[one.at].kind, members[one.at].text});
+      return use_cells(line, key.text, vector_of(line, std::move(cells)));
+    }
     const bool is_label =
         label.kind == Kind::integer || label.kind == Kind::real || label.kind == Kind::text;
     if (!is_label || key.kind != Kind::text) {
@@ -222,7 +344,82 @@ class RowReader {
     use_({row, {}, number});
   }
 
-  void use_row(const LabelRow& row) {
+  // Lines of words, behind a count and a line of names.
+  void read_attributes(const Names& attributes) {
+    if (file_.label_column.empty()) {
+      throw Error(Code::bad_content, "has {} for each image: {}",
+                  format_counted(attributes.size(), "attribute", "attributes"),
+                  printable(fmt::format("{}", fmt::join(attributes, ", "))))
+          .at(file_.path)
+          .hint(fmt::format("pass --label-column '{}' for one of them as the label, or several "
+                            "with commas for a field of each",
+                            printable(attributes.front())));
+    }
+    Names header = {std::string(kKeyColumns[0])};
+    header.insert(header.end(), attributes.begin(), attributes.end());
+    choose_columns(header);
+    has_header_ = true;
+    TextLines(file_.path, "an image and its attributes").for_each([&](auto line, auto text) {
+      if (line > 2 && !trimmed(text).empty()) use_fields(line, words_in(text));
+      return true;
+    });
+  }
+
+  // A value of CSV.
+  [[nodiscard]] JsonMember cell_of(const std::string& name, std::string_view value) const {
+    using Kind = JsonMember::Kind;
+    value = trimmed(value);
+    if (!file_.separator.empty() && name == kLabelColumn)
+      return {name, Kind::text, std::string(value)};
+    const bool is_padded = value.size() > 1 && value[0] == '0' && is_integer(value);
+    if (value.empty()) return {name, Kind::null, {}};
+    if (is_integer(value) && !is_padded) return {name, Kind::integer, std::string(value)};
+    if (std::optional<std::string> real = real_number_in(value))
+      return {name, Kind::real, std::move(*real)};
+    return {name, Kind::text, std::string(value)};
+  }
+
+  [[nodiscard]] std::vector<JsonMember> cells_of(std::uint64_t row, const Names& fields) const {
+    std::vector<JsonMember> cells;
+    cells.reserve(wanted_.size());
+    for (const Wanted& one : wanted_) cells.push_back(cell_of(one.name, fields[one.at]));
+    return vector_of(row, std::move(cells));
+  }
+
+  // The same, or one array of them.
+  [[nodiscard]] std::vector<JsonMember> vector_of(std::uint64_t row,
+                                                  std::vector<JsonMember> cells) const {
+    if (!file_.has_vector()) return cells;
+    const std::size_t sides = file_.columns().size();
+    std::string array;
+    for (std::size_t i = 0; i < sides; ++i) {
+      const bool is_number =
+          cells[i].kind == JsonMember::Kind::integer || cells[i].kind == JsonMember::Kind::real;
+      if (!is_number)
+        throw Error(Code::bad_content, "row {} has no number as '{}', a part of the label", row,
+                    printable(wanted_[i].name))
+            .at(file_.path)
+            .hint("write a number in every row, or leave out label= for a field of each column");
+      array.append(array.empty() ? "[" : ",").append(cells[i].text);
+    }
+    cells.erase(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(sides));
+    cells.push_back({std::string(kLabelColumn), JsonMember::Kind::nested, array + "]"});
+    return cells;
+  }
+
+  void use_cells(std::uint64_t row, std::string_view key, const std::vector<JsonMember>& cells) {
+    use_row({.number = row, .key = key, .label = "-", .cells = cells});
+  }
+
+  void use_row(LabelRow row) {
+    const auto is_same = [](char a, char b) {
+      return a == b || (std::min(a, b) == '/' && std::max(a, b) == '\\');
+    };
+    const std::string& prefix = file_.strip_prefix;
+    if (!prefix.empty() && std::ranges::equal(row.key.substr(0, prefix.size()), prefix, is_same)) {
+      row.key.remove_prefix(prefix.size());
+      row.key.remove_prefix(std::min(row.key.find_first_not_of("/\\"), row.key.size()));
+    }
     const bool is_empty = row.key.empty() || row.label.empty();
     if (is_empty || row.key.find('\0') != std::string::npos) {
       throw Error(Code::bad_content, "row {}: {}", row.number,
@@ -237,6 +434,14 @@ class RowReader {
 
   const LabelFile& file_;
   const std::function<void(const LabelRow&)>& use_;
+  // A column that is taken, and what its cells are called.
+  struct Wanted {
+    std::size_t at = 0;
+    std::string name;
+  };
+  const bool with_cells_;
+  std::vector<Wanted> wanted_;
+  bool is_by_number_ = false;
   LabelForm form_ = LabelForm::table;
   bool has_header_ = false;
   std::size_t key_ = 0, label_ = 1;
@@ -254,13 +459,42 @@ std::optional<std::int64_t> parse_integer_label(std::string_view text) {
   return number;
 }
 
+std::optional<std::string> real_number_in(std::string_view text) {
+  std::string number(text.starts_with('+') ? text.substr(1) : text);
+  if (number.find_first_of(".,eE") == std::string::npos) return std::nullopt;
+  // As a spreadsheet writes it where the point is a comma.
+  if (const std::size_t comma = number.find(','); comma != std::string::npos) number[comma] = '.';
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(value))
+    return std::nullopt;
+  std::string written = fmt::format("{}", value);
+  if (written.find_first_of(".e") == std::string::npos) written += ".0";
+  return written;
+}
+
+std::vector<std::string> LabelFile::columns() const {
+  std::string_view names = label_column;
+  if (has_vector()) names.remove_prefix(names.find('=') + 1);
+  std::vector<std::string> columns;
+  for (std::size_t end = 0; !names.empty() && end != std::string_view::npos;) {
+    end = names.find(',');
+    columns.emplace_back(trimmed(names.substr(0, end)));
+    names.remove_prefix(std::min(end, names.size() - 1) + 1);
+  }
+  return columns;
+}
+
 bool is_name_label(std::string_view text) {
   return !parse_integer_label(text) && !is_odd_number(text);
 }
 
 void LabelKinds::note(std::uint64_t row, std::string_view label) {
   First& first = parse_integer_label(label) ? integer_ : is_odd_number(label) ? odd_number_ : name_;
-  if (first.row == 0) first = {row, std::string(label)};
+  if (first.row == 0 || row < first.row) first = {row, std::string(label)};
+  has_long_ = has_long_ || is_long_integer(label);
+  if (&first == &odd_number_ && real_.row == 0 && real_number_in(label))
+    real_ = {row, std::string(label)};
   if (&first != &integer_) return;
   if (padded_.row == 0 && label.size() > 1 && label.starts_with('0'))
     padded_ = {row, std::string(label)};
@@ -319,13 +553,14 @@ void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,
       .hint(hint);
 }
 
-LabelsRead read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use) {
+LabelsRead read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use,
+                           bool with_cells) {
   if (begins_like_zip(file.path)) {
     throw Error(Code::bad_content, "is an Excel workbook or another ZIP archive, not a table")
         .at(file.path)
         .hint("save its sheet as 'CSV UTF-8', and pass that");
   }
-  return RowReader(file, use).read();
+  return RowReader(file, use, with_cells).read();
 }
 
 SynsetNumbers synsets_beside(const std::string& ground_truth) {

@@ -1,8 +1,11 @@
 #include "shale/labels/sample_split.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "shale/base/bytes.hpp"
@@ -136,6 +139,7 @@ SampleSplit::SampleSplit(SplitRequest request, Source& whole, std::uint64_t seed
       listed_(scratch_folder_, memory_bytes_) {
   take_samples(whole, among);
   if (request_.has_files()) resolve_lists();
+  if (!request_.group.empty()) place_groups();
   rewind();
 }
 
@@ -143,12 +147,15 @@ void SampleSplit::take_samples(Source& whole, ChosenRows* among) {
   const std::optional<std::size_t> list = list_of(whole.info().schema);
   if (request_.has_files() && !list) throw Error(Code::bug, "lists of samples that are not videos");
   LabelReader labels(whole.info());
+  std::optional<LabelReader> groups;
+  if (!request_.group.empty()) groups.emplace(whole.info(), request_.group);
   std::uint64_t first = 0, taken = 0;
   const std::uint64_t row_bytes = std::max<std::uint64_t>(1, whole.info().row_bytes.value_or(1));
   const std::uint64_t most = std::clamp<std::uint64_t>(kBytesAtOnce / row_bytes, 1, kRowsAtOnce);
   while (const std::optional<PendingSample> run = whole.next(most)) {
     events_.stop_if_asked();
     const std::vector<std::int64_t>& of_run = labels.of(*run);
+    const std::vector<std::int64_t>& groups_of_run = groups ? groups->of(*run) : of_run;
     for (std::uint64_t i = 0; i < run->rows; ++i) {
       if (among != nullptr) {
         if (taken == among->count()) return samples_.finish();
@@ -157,9 +164,10 @@ void SampleSplit::take_samples(Source& whole, ChosenRows* among) {
       }
       samples_.add({.row = first + i,
                     .label = of_run[i],
+                    .group = groups_of_run[i],
                     .elements = list ? run->cells[*list].place.count : std::uint32_t{0},
                     .key = list ? std::string_view(run->key) : std::string_view()});
-      count_label(of_run[i]);
+      count_label(groups_of_run[i]);
     }
     first += run->rows;
   }
@@ -170,6 +178,10 @@ void SampleSplit::count_label(std::int64_t label) {
   if (++classes_[label].all > 1) return;
   const std::uint64_t most = std::max(kLeastLabels, memory_bytes_ / kLabelBytes);
   if (classes_.size() <= most) return;
+  if (!request_.group.empty())
+    throw Error(Code::limit, "--split-group '{}' has more than {} values",
+                printable(request_.group), most)
+        .hint("raise --memory");
   throw Error(Code::limit,
               "--split takes a share of each label, but there are more than {} of them: the field "
               "'label' seems not to be one",
@@ -177,8 +189,39 @@ void SampleSplit::count_label(std::int64_t label) {
       .hint("raise --memory, or name the samples of each list in files");
 }
 
+void SampleSplit::place_groups() {
+  struct Group {
+    std::uint64_t all = 0;
+    Hash128 order;
+    OfClass* group = nullptr;
+  };
+  std::vector<Group> groups;
+  std::uint64_t all = 0;
+  for (auto& [value, group] : classes_) {
+    const std::array<std::uint64_t, 2> keyed = {seed_, static_cast<std::uint64_t>(value)};
+    groups.push_back({group.all, xxh3_128(std::as_bytes(std::span(keyed))), &group});
+    all += group.all;
+  }
+  std::ranges::sort(groups, [](const Group& a, const Group& b) {
+    return std::tuple(b.all, a.order.high, a.order.low) <
+           std::tuple(a.all, b.order.high, b.order.low);
+  });
+  std::vector<double> lacking;
+  for (const SplitPart& part : request_.parts)
+    lacking.push_back(part.share * static_cast<double>(all));
+  for (const Group& one : groups) {
+    const auto most = std::ranges::max_element(lacking);
+    *most -= static_cast<double>(one.all);
+    one.group->part = static_cast<std::size_t>(most - lacking.begin());
+  }
+}
+
 std::vector<std::uint64_t> SampleSplit::counts() const {
   std::vector<std::uint64_t> counts(request_.parts.size());
+  if (!request_.group.empty()) {
+    for (const auto& [value, group] : classes_) counts[group.part] += group.all;
+    return counts;
+  }
   for (const auto& [label, of_class] : classes_) {
     const std::vector<std::uint64_t> of_label = shares_of(of_class.all, request_.parts);
     for (std::size_t part = 0; part < counts.size(); ++part) counts[part] += of_label[part];
@@ -199,8 +242,9 @@ std::optional<SampleSplit::Entry> SampleSplit::next() {
                .row = next->row,
                .label = next->label,
                .elements = next->elements};
-  sample.part = request_.has_files() ? part_by_list(sample.row)
-                                     : part_by_share(classes_[sample.label], sample.label);
+  sample.part = request_.has_files()      ? part_by_list(sample.row)
+                : !request_.group.empty() ? classes_[next->group].part
+                                          : part_by_share(classes_[sample.label], sample.label);
   return sample;
 }
 

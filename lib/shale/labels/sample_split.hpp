@@ -30,9 +30,12 @@ namespace shale {
 struct SplitSample {
   std::uint64_t row = 0;
   std::int64_t label = 0;
+  std::int64_t group = 0;      ///< of the request's field
   std::uint32_t elements = 0;  ///< of its list
   std::string_view key = {};
-  static auto columns(auto& row) { return std::tie(row.row, row.label, row.elements, row.key); }
+  static auto columns(auto& row) {
+    return std::tie(row.row, row.label, row.group, row.elements, row.key);
+  }
 };
 
 /// A key that a line may mean, how likely it is, the key of a sample, and where both meet.
@@ -68,7 +71,9 @@ struct SplitLine {
 
 /// The samples of an input in order, each with the part of a split that it belongs to. Shares are
 /// taken from each class of its own: of a permutation (flow/permutation) of the samples of the
-/// class, keyed by seed and label, the first ones are in the first part. One thread.
+/// class, keyed by seed and label, the first ones are in the first part. Where groups stay
+/// together, the shares are of all samples: the largest group first, in an order that the seed
+/// gives to those of one size, each goes to the part that lacks most. One thread.
 class SampleSplit {
  public:
   static constexpr std::size_t kNoPart = ~std::size_t{0};
@@ -99,9 +104,11 @@ class SampleSplit {
  private:
   struct OfClass {
     std::uint64_t all = 0, seen = 0;
+    std::size_t part = 0;  // of a group
   };
   void take_samples(Source& whole, ChosenRows* among);
   void count_label(std::int64_t label);
+  void place_groups();
   void resolve_lists();
   void sort_wanted(SortedTable<WantedKey>& wanted) const;
   void join(SortedTable<WantedKey>& wanted, SortedTable<FoundKey>& found);
@@ -117,7 +124,7 @@ class SampleSplit {
   const Events& events_;
   SortedTable<SplitSample> samples_;
   SortedTable<SplitLine> listed_;
-  std::map<std::int64_t, OfClass> classes_;
+  std::map<std::int64_t, OfClass> classes_;  // or groups
 };
 
 }  // namespace shale

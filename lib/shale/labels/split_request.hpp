@@ -19,6 +19,7 @@ struct SplitPart {
 /// How samples are divided among lists: plain data, nothing opened yet.
 struct SplitRequest {
   std::vector<SplitPart> parts;  ///< all with shares, or all with files
+  std::string group = {};        ///< samples with one value of this field are in one part
   /// Of files that are pipes, for this request and all that are copied from it.
   std::shared_ptr<ListCopies> copies = std::make_shared<ListCopies>();
 

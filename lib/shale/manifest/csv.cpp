@@ -116,9 +116,16 @@ char delimiter_of(const InputFile& file, bool may_use_blanks) {
   std::string line(std::min<std::uint64_t>(file.size(), 64 * 1024), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(line)));
   line.resize(std::min(line.find('\n'), line.size()));
+  // Where the point is a comma, semicolons divide.
+  const auto is_digit = [&](std::size_t at) {
+    return at < line.size() && line[at] >= '0' && line[at] <= '9';
+  };
+  bool divides = false;
+  for (std::size_t at = line.find(','); at != std::string::npos; at = line.find(',', at + 1))
+    divides = divides || at == 0 || !is_digit(at - 1) || !is_digit(at + 1);
+  if (!divides && line.find(';') != std::string::npos) return ';';
   if (line.find(',') != std::string::npos) return ',';
   if (line.find('\t') != std::string::npos) return '\t';
-  if (line.find(';') != std::string::npos) return ';';  // spreadsheets where the comma is a point
   return may_use_blanks && std::ranges::count(trimmed(line), ' ') == 1 ? ' ' : ',';
 }
 

@@ -115,7 +115,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.order.choice = request.choice;
   made.format = manifest.format;
   made.generator = request.generator;
-  made.labels = {request.labels_file, request.label_column, request.key_column};
+  made.labels = request.labels;
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
   const std::string samples = option_of(manifest, "shard_samples");
   if (samples != "unlimited") made.shard_samples = parse_count(samples, "shard_samples");

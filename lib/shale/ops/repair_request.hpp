@@ -21,11 +21,10 @@ struct RepairRequest {
   /// Where the source is inputs that are joined ("image=photos"): those behind the first.
   std::vector<std::string> more_from = {};
   JoinRequest join = {};     ///< how they were joined
-  std::string labels_file;   ///< of a source that is a flat folder
+  LabelFile labels = {};     ///< of a source that is a flat folder
   SampleChoice choice = {};  ///< of a source that not all samples were taken of
   SplitRequest split = {};   ///< of a source that was divided: the dataset is one of its parts
-  std::optional<std::uint64_t> split_seed = {};    ///< nullopt: that of the dataset's shuffle, or 0
-  std::string label_column = {}, key_column = {};  ///< of labels_file
+  std::optional<std::uint64_t> split_seed = {};  ///< nullopt: that of the dataset's shuffle, or 0
   /// Of `from`, if it is a list of files on stdin: what stdin held.
   std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();
   std::string generator;

@@ -52,7 +52,6 @@ Verified verify_set(const ReportRequest& request, const Events& events) {
       {.dataset = request.dataset,
        .depth = VerifyDepth::full,
        .against = {},
-       .labels_file = {},
        .index_folder = request.index_folder,
        .generator = request.generator,
        .jobs = request.jobs,

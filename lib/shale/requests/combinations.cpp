@@ -5,6 +5,7 @@
 #include <string>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/io/input_stream.hpp"
 
@@ -234,17 +235,35 @@ void refuse_combinations(const ConvertRequest& request, std::string_view input) 
 }
 
 void refuse_idle_columns(const LabelFile& labels) {
-  if (!labels.path.empty() || (labels.label_column.empty() && labels.key_column.empty())) return;
-  throw Error(Code::usage, "--{} needs --labels, the file that has the column",
-              labels.label_column.empty() ? "key-column" : "label-column")
+  const bool has_list = labels.columns().size() > 1;
+  if (!labels.separator.empty() && has_list)
+    throw Error(Code::usage, "--label-separator goes with one --label-column, not with '{}'",
+                printable(labels.label_column))
+        .hint("name the column whose cells hold several labels");
+  if (!labels.path.empty()) return;
+  const std::string_view idle = !labels.label_column.empty()   ? "label-column"
+                                : !labels.key_column.empty()   ? "key-column"
+                                : !labels.separator.empty()    ? "label-separator"
+                                : !labels.strip_prefix.empty() ? "strip-prefix"
+                                                               : "";
+  if (idle.empty()) return;
+  throw Error(Code::usage, "--{} needs --labels, the file that {}", idle,
+              idle.ends_with("column")      ? "has the column"
+              : idle.ends_with("separator") ? "has such cells"
+                                            : "has such paths")
       .hint("leave it out, or pass --labels FILE");
 }
 
+void refuse_idle_group(const SplitRequest& split) {
+  if (split.group.empty() || (!split.is_empty() && !split.has_files())) return;
+  throw Error(Code::usage,
+              "--split-group needs shares in --split, which it keeps samples together in")
+      .hint("pass --split train=0.9,val=0.1, or leave it out");
+}
+
 void refuse_idle_labels(const VerifyRequest& request) {
-  refuse_idle_columns({.path = request.labels_file,
-                       .label_column = request.label_column,
-                       .key_column = request.key_column});
-  if (!request.labels_file.empty() && request.against.empty())
+  refuse_idle_columns(request.labels);
+  if (!request.labels.path.empty() && request.against.empty())
     throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
 }
 

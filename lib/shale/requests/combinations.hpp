@@ -34,7 +34,9 @@ void refuse_combinations(const ConvertRequest& request, std::string_view input);
 
 /// Errors: Code::usage for a column of a file that is not given.
 void refuse_idle_columns(const LabelFile& labels);
-/// The same, and Code::usage for labels of nothing that is compared.
+/// Errors: Code::usage for a group without shares.
+void refuse_idle_group(const SplitRequest& split);
+/// The same as refuse_idle_columns, and Code::usage for labels of nothing that is compared.
 void refuse_idle_labels(const VerifyRequest& request);
 
 }  // namespace shale

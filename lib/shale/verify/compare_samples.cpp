@@ -390,7 +390,7 @@ class SampleComparison {
                              "to it is missing"));
     }
     const bool is_unknown = source_.info().is_stream && source.label < 0 &&
-                            manifest_.classes.empty() && request_.labels_file.empty();
+                            manifest_.classes.empty() && request_.labels.path.empty();
     if (is_unknown && !std::exchange(has_unknown_labels_, true)) {
       log_.note(
           "labels were not compared: the dataset has no names of classes, and the class folders of "

@@ -327,7 +327,7 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, Ve
   const Manifest& manifest = dataset.manifest;
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string_view option = is_of_frames                   ? "a dataset of videos"
-                                  : !request.labels_file.empty() ? "--labels"
+                                  : !request.labels.path.empty() ? "--labels"
                                                                  : "";
   if (!option.empty()) {
     throw Error(Code::usage, "{} and a list of files on stdin exclude each other", option)
@@ -411,7 +411,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string metadata = option_of(manifest, kMetadataOption);
   const bool is_unlabelled =
-      !is_of_frames && request.labels_file.empty() &&
+      !is_of_frames && request.labels.path.empty() &&
       (is_of_flat_folder(dataset) || (is_of_list(manifest) && !label_of(manifest)));
   const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
   FileRequest files = recorded_input(manifest, request.dataset, true).files;
@@ -419,7 +419,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   if (is_of_frames || !folders.empty()) files.pairs.suffixes.clear();
   if (is_of_frames) files.pairs.takes_metadata = false;
   FolderRequest folder{.root = against,
-                       .labels = {request.labels_file, request.label_column, request.key_column},
+                       .labels = request.labels,
                        .files = std::move(files),
                        .may_mix_labels = !manifest.classes.empty(),
                        .without_labels = is_unlabelled,
@@ -438,7 +438,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   }
   std::vector<FieldName> fields = field_names_of(option_of(manifest, kFieldsOption));
   // Labels that were cast have no class names, and without them a stream gives no numbers.
-  const bool has_no_numbers = stream && request.labels_file.empty() && manifest.classes.empty() &&
+  const bool has_no_numbers = stream && request.labels.path.empty() && manifest.classes.empty() &&
                               fields.size() > 1 && !label_of(manifest);
   if (has_no_numbers && std::erase_if(fields, [](const FieldName& field) {
                           return field.of_input == kLabelField;
@@ -460,7 +460,7 @@ void compare_with_join(const VerifyRequest& request, const OpenedDataset& datase
   InputRequest input;
   input.inputs = request.against;
   input.generator = request.generator;
-  input.labels = {request.labels_file, request.label_column, request.key_column};
+  input.labels = request.labels;
   input.files.allow_empty = true;
   input.container = {.index_folder = request.index_folder, .parsing = recorded_parsing(manifest)};
   input.join = request.join;

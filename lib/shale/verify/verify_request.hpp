@@ -17,11 +17,10 @@ struct VerifyRequest {
   /// The source that must hold the same samples: a folder, a dataset, or arrays ("name=file");
   /// empty: none.
   std::vector<std::string> against;
-  std::string labels_file;                         ///< the labels of a flat folder to compare with
-  std::string label_column = {}, key_column = {};  ///< of labels_file
-  JoinRequest join = {};                           ///< of `against`, if that is a join
-  std::string index_folder;                        ///< of a file of another tool
-  bool is_strict = false;  ///< what lies beside a dataset without belonging to it is a finding
+  LabelFile labels = {};     ///< of a flat folder to compare with
+  JoinRequest join = {};     ///< of `against`, if that is a join
+  std::string index_folder;  ///< of a file of another tool
+  bool is_strict = false;    ///< what lies beside a dataset without belonging to it is a finding
   /// Of `against`, if it is a list of files on stdin: what stdin held.
   std::shared_ptr<StdinCopy> stdin_copy = std::make_shared<StdinCopy>();
   std::string generator;

@@ -171,8 +171,10 @@ TEST_CASE("folder source: a header with unknown names is refused, and a row like
   for (const std::string header : {"id,breed\n", "id,Animal\n"}) {
     CHECK(is_refused(header + "1,dog\n2,cat\n"));
     CHECK(is_refused(header + "1,dog\n2,cat\n3,cat\n"));
-    CHECK(is_refused(header + "1.jpg,dog\n2.jpg,cat\n"));
     CHECK(is_refused(header + "1,7\n2,8\n"));
+    // Of paths, the first row can only be a header.
+    CHECK_FALSE(is_refused(header + "1.jpg,dog\n2.jpg,cat\n"));
+    CHECK(open_folder(request)->info().classes == std::vector<std::string>{"cat", "dog"});
   }
   CHECK_FALSE(is_refused("id,dog\n1,dog\n2,cat\n"));
   CHECK_FALSE(is_refused("0.jpg,ant\n1.jpg,dog\n2.jpg,cat\n"));

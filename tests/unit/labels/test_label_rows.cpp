@@ -71,6 +71,48 @@ TEST_CASE("label rows: columns that are neither key nor label are listed, until 
   CHECK(others_of("a.jsonl", "{\"path\":\"1.jpg\",\"label\":1,\"width\":2}\n", "label").empty());
 }
 
+// "name=text" of each cell.
+std::vector<std::string> cells_of(const std::string& content, LabelFile file) {
+  const TempDir dir;
+  file.path = dir / "a.csv";
+  write_file(file.path, content);
+  std::vector<std::string> cells;
+  const auto use = [&](const LabelRow& row) {
+    for (const JsonMember& cell : row.cells)
+      cells.push_back(std::string(row.key) + ": " + cell.name + " " + cell.text + " " +
+                      std::string(name_of(cell.kind)));
+  };
+  (void)read_label_rows(file, use, true);
+  return cells;
+}
+
+TEST_CASE("label rows: cells are by column, with what each of them is") {
+  using Cells = std::vector<std::string>;
+  const std::string table = "id,a,b\nx/1.jpg,7,\"0,5\"\nx/2.jpg,,007\n";
+  CHECK(cells_of(table, {.label_column = "a,b", .key_column = "id", .strip_prefix = "x\\"}) ==
+        Cells{"1.jpg: a 7 an integer", "1.jpg: b 0.5 a real", "2.jpg: a  null",
+              "2.jpg: b 007 a string"});
+  CHECK(cells_of("id,a,b\n1.jpg,7,2.5\n", {.label_column = "label=a,b", .key_column = "id"}) ==
+        Cells{"1.jpg: label [7,2.5] an array or object"});
+  CHECK(cells_of("1.jpg,x,3\n", {.label_column = "3", .key_column = "1"}) ==
+        Cells{"1.jpg: label 3 an integer"});
+  CHECK(cells_of("path,label,who\n1.jpg,a,me\n", {.group_column = "who"}) ==
+        Cells{"1.jpg: label a a string", "1.jpg: who me a string"});
+  CHECK(error_of([&] {
+          (void)cells_of(table, {.label_column = "label=a,b", .key_column = "id"});
+        }).code() == Code::bad_content);
+}
+
+TEST_CASE("label rows: real numbers are told from names and from integers") {
+  CHECK(real_number_in("2.0") == "2.0");
+  CHECK(real_number_in("+0,25") == "0.25");
+  CHECK(real_number_in("-1e-3") == "-0.001");
+  for (const char* other : {"", "2", "007", "1,5,2", "nan.", "1e999", "x.5"}) {
+    CAPTURE(other);
+    CHECK_FALSE(real_number_in(other));
+  }
+}
+
 TEST_CASE("label rows: columns that are missing or come twice are named") {
   CHECK(error_of([] { (void)rows_of("a.csv", "path,x\n1.jpg,cat\n", "y"); }).code() ==
         Code::bad_content);

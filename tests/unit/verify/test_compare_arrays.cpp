@@ -31,14 +31,10 @@ struct Comparison {
     const Events events;
     const FindingSink sink = [&](Finding finding) { findings.push_back(std::move(finding)); };
     VerifyLog log(sink, events);
-    const DatasetDigest digest =
-        digest_of_arrays(manifest,
-                         {.dataset = dir / "set.grid",
-                          .against = {},
-                          .labels_file = "",
-                          .index_folder = "",
-                          .generator = "shale test"},
-                         find_array_columns({dir / "x.npy"}, {}).value(), log, open);
+    const DatasetDigest digest = digest_of_arrays(
+        manifest,
+        {.dataset = dir / "set.grid", .against = {}, .index_folder = "", .generator = "shale test"},
+        find_array_columns({dir / "x.npy"}, {}).value(), log, open);
     is_same = digest.content == manifest.digest.content;
   }
   std::vector<Finding> findings;

@@ -15,7 +15,6 @@ VerifyReport verified(const std::string& path, VerifyDepth depth) {
   return verify({.dataset = path,
                  .depth = depth,
                  .against = {},
-                 .labels_file = "",
                  .index_folder = "",
                  .generator = "shale test"},
                 {}, {});

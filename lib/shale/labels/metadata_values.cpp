@@ -1,4 +1,4 @@
-#include "shale/folders/metadata_values.hpp"
+#include "shale/labels/metadata_values.hpp"
 
 #include <charconv>
 
