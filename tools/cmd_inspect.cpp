@@ -230,6 +230,10 @@ int run_info(const CommandLine& line, Console& console) {
   const DatasetRequest request = dataset_request(line);
   if (const std::vector<std::string> splits = splits_in(request.path); !splits.empty())
     return info_of_splits(request, splits, console);
+  if (std::optional<InputRequest> input = listed_input(line)) {
+    input->jobs = static_cast<unsigned>(granted_jobs({}).value);
+    return info_of_input(*input, console);
+  }
   const DatasetInfo info = inspect(request, console.events());
   if (info.obstacle) {
     console.report(arrays_facts(info), arrays_text(info, request.path));
@@ -258,6 +262,17 @@ int run_cat(const CommandLine& line, Console& console) {
     throw Error(Code::usage, "ROW and --key exclude each other").hint("leave out one of the two");
   DatasetRequest request = dataset_request(line, names_key ? 0 : 1);
   request.memory_bytes = line.memory().value;
+  if (std::optional<InputRequest> input = listed_input(line, names_key ? 0 : 1)) {
+    const std::string key = line.text_or_none("key"), printed = unescaped(key).value_or(key);
+    const std::uint64_t wanted = names_key ? 0 : parse_count(line.words().back(), "ROW");
+    const ListedValues values = {.takes = [=](const std::string& one, std::uint64_t row) {
+      return names_key ? one == key || one == printed : row == wanted;
+    }};
+    input->memory_bytes = request.memory_bytes;
+    request.open_instead = [inputs = *input, values](const Events& events) {
+      return open_listed_input(inputs, values, events);
+    };
+  }
   const FoundSample found =
       names_key ? find_key(request, line.text("key"), console.events())
                 : find_row(request, parse_count(line.words().back(), "ROW"), console.events());

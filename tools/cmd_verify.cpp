@@ -373,6 +373,16 @@ int run_verify(const CommandLine& line, Console& console) {
   VerifyRequest request = verify_request_of(line);
   if (const std::optional<InputRequest> inputs = joined_inputs(line))
     return verify_inputs(request, *inputs, console);
+  if (std::optional<InputRequest> input = listed_input(line); input && request.against.empty()) {
+    if (request.depth == VerifyDepth::quick) {
+      throw Error(Code::usage, "--quick reads no files, and there is nothing else to verify")
+          .at(request.dataset)
+          .hint("leave it out, or pass --deep to decode the images");
+    }
+    input->jobs = request.jobs;
+    input->memory_bytes = request.memory_bytes;
+    return verify_input(*input, request.depth == VerifyDepth::deep, console);
+  }
   if (const std::vector<std::string> splits = splits_in(request.dataset); !splits.empty())
     return verify_splits(request, splits, console);
   // One split of several, where the source may be that of all.

@@ -128,10 +128,18 @@ void say_limits(const CommandLine& line, const Events& events);
 /// Refuses --on and --partners where `option` does not name several sources. Errors: Code::usage.
 void refuse_idle_join(const CommandLine& line, const std::vector<std::string>& sources,
                       std::string_view option);
+/// The folder or archive whose files the only word of the command names, as an input that is listed
+/// (is_listed_input), and how it is read. Empty: it is something else.
+[[nodiscard]] std::optional<InputRequest> listed_input(const CommandLine& line,
+                                                       std::size_t others = 0);
 /// The inputs with names that the words of the command are, to be joined; or any, where --axis says
 /// along which axes they are read. Empty: they are others.
 [[nodiscard]] std::optional<InputRequest> joined_inputs(const CommandLine& line,
                                                         std::size_t others = 0);
+
+/// What `shale info` and `shale verify` say of such an input. Return exit codes.
+[[nodiscard]] int info_of_input(const InputRequest& request, Console& console);
+[[nodiscard]] int verify_input(const InputRequest& request, bool decodes, Console& console);
 
 int run_convert(const CommandLine& line, Console& console);
 int run_verify(const CommandLine& line, Console& console);

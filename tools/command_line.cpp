@@ -265,6 +265,18 @@ std::optional<InputRequest> joined_inputs(const CommandLine& line, std::size_t o
   return inputs;
 }
 
+std::optional<InputRequest> listed_input(const CommandLine& line, std::size_t others) {
+  if (joined_inputs(line, others)) return std::nullopt;
+  const std::string path = dataset_word(line, others);
+  if (!is_listed_input(path)) return std::nullopt;
+  InputRequest input;
+  input.inputs = {path};
+  input.generator = kGenerator;
+  input.container = {line.text_or_none("index-dir"), parsing_option(line)};
+  input.join = join_option(line);
+  return input;
+}
+
 DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
   DatasetRequest request;
   request.index_folder = line.text_or_none("index-dir");
@@ -280,6 +292,13 @@ DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
   }
   if (!inputs) {
     request.path = dataset_word(line, others);
+    if (const std::optional<InputRequest> listed = listed_input(line, others)) {
+      const ListedValues keys_only = {.takes = [](const std::string&, auto) { return false; }};
+      request.open_instead = [inputs = *listed, keys_only](const Events& events) {
+        return open_listed_input(inputs, keys_only, events);
+      };
+      return request;
+    }
     // Where convert made a dataset of the one split that its input had.
     const std::vector<std::string> splits = splits_in(request.path);
     if (splits.size() == 1) request.path = join_path(request.path, splits.front());

@@ -6,6 +6,7 @@
 
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/rebuild_index.hpp"
+#include "shale/ops/check_input.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/ops/inspect.hpp"
 #include "shale/ops/merge.hpp"
@@ -36,6 +37,9 @@ inline constexpr std::string_view kAfterPlan = "the same command without --dry-r
 [[nodiscard]] std::string complete_text(const ConvertReport& report, std::string_view output);
 [[nodiscard]] Json verify_facts(const VerifyReport& report);
 [[nodiscard]] Json info_facts(const DatasetInfo& info);
+[[nodiscard]] Json input_facts(const InputCheck& check);
+/// The same as lines of text: what is there, and what a conversion leaves out.
+[[nodiscard]] std::string input_lines(const InputCheck& check);
 /// The formats, and what each can hold.
 [[nodiscard]] Json formats_facts();
 [[nodiscard]] Json sample_facts(const FoundSample& found);

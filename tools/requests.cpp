@@ -236,6 +236,7 @@ ReportRequest report_request_of(const CommandLine& line) {
                         .index_folder = dataset.index_folder,
                         .parsing = dataset.parsing,
                         .joined = joined_inputs(line),
+                        .listed = listed_input(line),
                         .verifies = line.flag("verify"),
                         .generator = std::string(kGenerator),
                         .jobs = static_cast<unsigned>(line.jobs().value),

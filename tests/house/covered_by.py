@@ -143,6 +143,7 @@ COVERED_BY = {
     "targets/conversion": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "targets/dataset_output": ("tests/contract/test_sample_writer.cpp", "sample writer: a folder that is not a dataset is refused"),
     "targets/space_check": ("tests/faults/test_bad_output.py", "test_a_disk_that_is_too_small_is_refused_before_the_first_byte"),
+    "ops/check_input": ("tests/interop/test_checked_inputs.py", "test_the_command_for_each_list_of_labels_that_is_seen_works"),
     "ops/list_arrays": ("tests/interop/test_hdf5_trees.py", "test_every_command_that_info_prints_converts_its_table"),
     "ops/merge": ("tests/faults/test_merge.py", "test_merged_parts_are_the_dataset_of_one_run"),
     "ops/sample_writer": ("tests/contract/test_sample_writer.cpp", "sample writer: the shards are those of a conversion"),

@@ -27,6 +27,16 @@ void add_odd(ImageInfo& to, std::string_view what) {
   if (at == to.odd.end() || *at != what) to.odd.insert(at, what);
 }
 
+// What an image is by its header and its end, and, if that is wanted, whether it decodes.
+ImageInfo examine(Bytes bytes, std::string_view name, bool decodes, EncodedSample& into) {
+  ImageInfo image = probe_image(bytes, name);
+  if (!decodes || !image.fault.empty()) return image;
+  DecodeResult decoded = decode_and_discard(bytes, image.type);
+  into.undecoded += decoded.was_decoded ? 0 : 1;
+  if (!decoded.fault.empty()) image.fault = {ImageFaultCode::damaged, std::move(decoded.fault)};
+  return image;
+}
+
 void count_image(const ImageInfo& image, EncodedSample& into) {
   if (!into.all_images) into.all_images.emplace();
   ++into.all_images->types[std::string(name_of(image.type))];
@@ -49,9 +59,14 @@ struct ImageRoom {
   }
 };
 
+// How images are looked at.
+struct ImageProbe {
+  std::uint64_t largest = 0;  // that may be held, of a list that stays unread
+  bool decodes = false;
+};
+
 // Of a file that no work is done on: photos of telephones are often HEIC whatever their suffix is.
-ImageInfo probe_kept(Bytes bytes, std::string_view name) {
-  ImageInfo image = probe_image(bytes, name);
+ImageInfo as_kept(ImageInfo image) {
   const bool is_rarely_read = image.type == ImageType::heic || image.type == ImageType::avif;
   if (is_rarely_read && image.fault.empty())
     image.fault = {ImageFaultCode::unsupported,
@@ -61,13 +76,13 @@ ImageInfo probe_kept(Bytes bytes, std::string_view name) {
 }
 
 // The images of a list as one; `files`: what they were read from, or nothing.
-void probe_list(const Value& list, const std::vector<PendingFile>& files, std::uint64_t limit,
+void probe_list(const Value& list, const std::vector<PendingFile>& files, const ImageProbe& probe,
                 EncodedSample& into) {
-  ImageRoom room{.bytes = {}, .limit = limit};
+  ImageRoom room{.bytes = {}, .limit = probe.largest};
   for (std::size_t i = 0; i < count_elements(list); ++i) {
     const std::string_view path = files.empty() ? std::string_view() : files[i].path;
     const std::string_view name = path.substr(path.rfind('/') + 1);
-    ImageInfo image = probe_image(room.hold(element_of(list, i)), name);
+    ImageInfo image = examine(room.hold(element_of(list, i)), name, probe.decodes, into);
     count_image(image, into);
     if (!image.fault.empty() && into.fault.empty()) {
       into.fault = image.fault;
@@ -96,8 +111,8 @@ std::pair<std::uint32_t, std::uint32_t> sides_of(const ImageInfo& image, bool is
 
 // One image of several that a sample has, under the name of its field. `is_turned`: as EXIF says.
 void probe_field(Bytes bytes, const std::string& name, std::string_view file, bool is_turned,
-                 EncodedSample& into) {
-  ImageInfo image = probe_image(bytes, file);
+                 bool decodes, EncodedSample& into) {
+  ImageInfo image = examine(bytes, file, decodes, into);
   count_image(image, into);
   if (!image.fault.empty() && into.fault.empty()) {
     into.fault = image.fault;
@@ -115,7 +130,8 @@ void probe_field(Bytes bytes, const std::string& name, std::string_view file, bo
 }
 
 void probe_images(const Sample& sample, const SourceInfo& source,
-                  const std::vector<PendingFile>& files, std::uint64_t limit, EncodedSample& into) {
+                  const std::vector<PendingFile>& files, const ImageProbe& probe,
+                  EncodedSample& into) {
   if (source.image_fields.size() > 1) {
     const bool is_turned =
         !source.transform || source.transform->fields().front().rule.apply_rotation;
@@ -124,16 +140,17 @@ void probe_images(const Sample& sample, const SourceInfo& source,
       const auto file = std::ranges::find(files, field, &PendingFile::field);
       if (image != nullptr)
         probe_field(*image, source.schema.fields[field].name,
-                    file == files.end() ? std::string_view() : file->path, is_turned, into);
+                    file == files.end() ? std::string_view() : file->path, is_turned, probe.decodes,
+                    into);
     }
     return;
   }
   const Value& value = sample.values[source.image_fields.front()];
-  if (is_list(value)) return probe_list(value, files, limit, into);
+  if (is_list(value)) return probe_list(value, files, probe, into);
   const auto* image = std::get_if<Bytes>(&value);
   if (image == nullptr) return;
-  const bool is_kept_file = !source.transform && !files.empty();
-  into.image = is_kept_file ? probe_kept(*image, sample.key) : probe_image(*image, sample.key);
+  into.image = examine(*image, sample.key, probe.decodes, into);
+  if (!source.transform && !files.empty()) into.image = as_kept(*std::move(into.image));
   into.fault = into.image->fault;
 }
 
@@ -254,8 +271,8 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
       throw lacks_partner(encoded.fault.text, encoding.on_error).for_sample(sample.key, number);
   }
   if (!source.image_fields.empty())
-    probe_images(sample, source, pending == nullptr ? none : pending->files, work.largest_image,
-                 encoded);
+    probe_images(sample, source, pending == nullptr ? none : pending->files,
+                 {.largest = work.largest_image, .decodes = encoding.decodes_images}, encoded);
   const Schema& as_read = schema_as_read(source);
   if (!encoding.takes_bad_images && is_left_out(encoded, number, source, encoding.on_error)) {
     if (source.digest) encoded.read.add(digest_of(sample, as_read));

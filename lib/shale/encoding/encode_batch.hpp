@@ -46,6 +46,8 @@ struct Encoding {
   std::optional<std::size_t> hashed_field = {};
   /// Bad images are encoded as they are, beside their fault, whatever `on_error` says.
   bool takes_bad_images = false;
+  /// Images are decoded, too: what only that finds wrong is a fault like those of their headers.
+  bool decodes_images = false;
 };
 
 /// One sample, or a run of fixed rows as one record, on its way from worker to commit.
@@ -64,6 +66,8 @@ struct EncodedSample {
   /// Of the value of Encoding::hashed_field as it is written (image_hash_of); absent where not all
   /// of its bytes were in memory.
   std::optional<Hash128> image_hash = {};
+  /// With Encoding::decodes_images: images of types that were not decoded all the same.
+  std::uint64_t undecoded = 0;
   ImageChanges changes = {};                       ///< where source.transform is given
   std::shared_ptr<const UnfitNumbers> unfit = {};  ///< null: all numbers fit the types of casts
 };

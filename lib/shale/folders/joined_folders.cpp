@@ -51,8 +51,7 @@ void match_joined_folders(const FolderRequest& request, FilePairs& pairs,
 }
 
 std::vector<std::string> find_partner_arrays(
-    const FolderRequest& request, FilePairs& pairs, SortedTable<FolderRow>& files,
-    FileTree& tree,
+    const FolderRequest& request, FilePairs& pairs, SortedTable<FolderRow>& files, FileTree& tree,
     const std::function<bool(std::size_t)>& may_hold_arrays) {
   const std::vector<PairField>& fields = pairs.fields();
   std::set<std::size_t> arrays;
@@ -68,9 +67,9 @@ std::vector<std::string> find_partner_arrays(
     for (const std::size_t i : arrays) {
       const std::string& root = fields[i].root.empty() ? request.root : fields[i].root;
       if (partners[i].suffix)
-        headers.add(
-            i, fields[i].name,
-            {partner_path(root, path, *partners[i].suffix), partners[i].bytes, tree.place_of(partners[i].offset)});
+        headers.add(i, fields[i].name,
+                    {partner_path(root, path, *partners[i].suffix), partners[i].bytes,
+                     tree.place_of(partners[i].offset)});
     }
   }
   headers.finish();

@@ -34,8 +34,7 @@ void match_joined_folders(const FolderRequest& request, FilePairs& pairs,
 /// Finds the types of the arrays that fields of `pairs` may hold (`may_hold_arrays`), by reading
 /// the headers of all that belong to the samples in `files`; what the user should know of them.
 [[nodiscard]] std::vector<std::string> find_partner_arrays(
-    const FolderRequest& request, FilePairs& pairs, SortedTable<FolderRow>& files,
-    FileTree& tree,
+    const FolderRequest& request, FilePairs& pairs, SortedTable<FolderRow>& files, FileTree& tree,
     const std::function<bool(std::size_t)>& may_hold_arrays);
 
 /// Errors: Code::bad_content for a hidden class folder that holds samples, unless the request says

@@ -41,12 +41,12 @@ struct Verified {
 
 Verified verify_set(const ReportRequest& request, const Events& events) {
   if (!request.verifies) return {};
-  if (request.joined) {
-    throw Error(Code::unsupported,
-                "--verify of a report is not for inputs that are joined, or read along --axis")
+  if (request.joined || request.listed) {
+    throw Error(Code::unsupported, "--verify of a report is not for inputs that are {}",
+                request.joined ? "joined, or read along --axis" : "not converted yet")
         .at(request.dataset)
-        .hint(
-            fmt::format("verify them before: shale verify {}", command_words_of(*request.joined)));
+        .hint(fmt::format("verify them before: shale verify {}",
+                          command_words_of(request.joined ? *request.joined : *request.listed)));
   }
   const VerifyReport report = verify(
       {.dataset = request.dataset,
@@ -309,6 +309,7 @@ Json origin_facts(const ReportedSet& set) {
 std::string what_it_is(const ReportedSet& set, bool is_damaged) {
   const Manifest& manifest = set.manifest();
   if (set.request().joined) return "inputs that are joined";
+  if (set.request().listed) return fmt::format("{}, not converted", manifest.source.kind);
   if (!manifest.layout.is_of_one_file())
     return fmt::format("a {} {} dataset by {}", is_damaged ? "damaged" : "complete",
                        manifest.format, printable(manifest.generator));
@@ -369,7 +370,7 @@ Json describe_set(const ReportedSet& set, const SampleRows& sample) {
   const ReportRequest& request = set.request();
   return {{"generator", request.generator},
           {"path", printable(request.dataset)},
-          {"format", set.manifest().format},
+          {"format", set.request().listed ? set.manifest().source.kind : set.manifest().format},
           {"samples", set.samples()},
           {"bytes", set.manifest().payload_bytes},
           {"damaged", false},

@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kMostMet = 1000;
 // What is looked at sample by sample in a shard that has a damaged index: it is read for each.
 constexpr std::size_t kMostFailures = 4;
+// Copies of files that are listed, while the report is made.
+constexpr std::uint64_t kMostListedBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostValueBytes = std::uint64_t{64} << 20;
 // What any command may take beside --memory, and a report takes to decode images.
 constexpr std::uint64_t kWorkBeside = std::uint64_t{24} << 20;
@@ -43,6 +45,11 @@ LoaderRequest loader_request(const ReportRequest& request) {
   if (request.joined) {
     loader.open_instead = [inputs = *request.joined](const Events& events) {
       return open_joined_inputs(inputs, events);
+    };
+  }
+  if (request.listed) {
+    loader.open_instead = [inputs = *request.listed](const Events& events) {
+      return open_listed_input(inputs, {.takes = {}, .most_bytes = kMostListedBytes}, events);
     };
   }
   return loader;

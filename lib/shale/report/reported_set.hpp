@@ -28,6 +28,7 @@ struct ReportRequest {
   /// Samples that are read for what neither index nor manifest says; 0: all of them.
   std::uint64_t sample = kUsualSample;
   std::optional<InputRequest> joined = {};  ///< these inputs: `dataset` is only for messages then
+  std::optional<InputRequest> listed = {};  ///< `dataset`, if it is listed (is_listed_input)
   bool verifies = false;                    ///< as `shale verify` does, before anything else
   std::string generator = {};
   unsigned jobs = 1;

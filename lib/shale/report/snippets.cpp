@@ -44,7 +44,7 @@ class SnippetMaker {
   SnippetMaker(ReportedSet& set, const std::vector<FieldUse>& uses)
       : set_(set), uses_(uses), value_(shown_field(uses).value_or(0)) {
     // What is joined lies in files of several kinds.
-    if (set.loader().shard_count() > 0 && !set.request().joined)
+    if (set.loader().shard_count() > 0 && !set.request().joined && !set.request().listed)
       shard_ = set.loader().shard_facts(0);
     choose_value_that_is_there();
     put_set();
@@ -98,8 +98,9 @@ class SnippetMaker {
 
   void put_set() {
     const ReportRequest& request = set_.request();
-    std::string words =
-        request.joined ? command_words_of(*request.joined) : shell_word(request.dataset);
+    std::string words = request.joined   ? command_words_of(*request.joined)
+                        : request.listed ? "out"  // what `shale convert` writes
+                                         : shell_word(request.dataset);
     if (!request.index_folder.empty()) {
       words += " --index-dir " + shell_word(request.index_folder);
       facts_["index_dir"] = python_path(request.index_folder);
@@ -108,7 +109,8 @@ class SnippetMaker {
       facts_["parse"] =
           dialect == Dialect::keys ? request.parsing.keys : std::string(name_of(*dialect));
     facts_.update(
-        {{"dataset", request.joined ? python_join(*request.joined) : python_path(request.dataset)},
+        {{"dataset", request.joined ? python_join(*request.joined)
+                                    : python_path(request.listed ? "out" : request.dataset)},
          {"words", words},
          {"has_samples", set_.samples() > 0},
          {"fields", Json::array()}});

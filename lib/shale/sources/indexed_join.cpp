@@ -12,14 +12,18 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 
+#include "shale/archives/archive_tree.hpp"
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/sample_axis.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
+#include "shale/datasets/file_set.hpp"
+#include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
@@ -29,6 +33,7 @@
 #include "shale/io/safe_descriptor.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/shards/index_file.hpp"
+#include "shale/shards/place.hpp"
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/open_input.hpp"
@@ -68,15 +73,27 @@ class JoinIndexer {
     kept_.push_back(keys_file_);
   }
 
+  /// The samples are files, of which only these values are wanted.
+  void list(const ListedValues& values) {
+    listed_ = values;
+    const std::uint64_t all = source_.info().manifest.bytes;
+    if (values.most_bytes > 0 && all > values.most_bytes)
+      step_ = (all + values.most_bytes - 1) / values.most_bytes;
+  }
+
   OpenedDataset index(std::string place, std::string generator) {
-    while (std::optional<PendingSample> sample = source_.next(1)) {
+    for (std::uint64_t number = 0;; ++number) {
+      std::optional<PendingSample> sample = source_.next(1);
+      if (!sample) break;
       events_.stop_if_asked();
+      if (listed_ && (!sample->lacks.empty() || number % step_ != 0)) continue;
       refuse_damaged(*sample);
       if (!layout_) lay_out(*sample);
       follow_files(*sample);
       append(*sample);
     }
-    if (!layout_) throw Error(Code::unsupported, "the join has no samples").at(place);
+    if (!layout_)
+      throw Error(Code::unsupported, "{} has no samples", listed_ ? "it" : "the join").at(place);
     end_shard();
     const std::uint64_t key_bytes = keys_.finish().bytes;
     for (ManifestShard& shard : shards_) {
@@ -122,7 +139,8 @@ class JoinIndexer {
       const bool is_of_table =
           schema_.fields[f].kind == Kind::text &&
           std::ranges::find(sample.known, f, &KnownValue::field) != sample.known.end();
-      if (is_located(schema_.fields[f].kind) && !is_of_table && !sample.proves(f))
+      const bool is_unproved = !sample.proves(f) || listed_;
+      if (is_located(schema_.fields[f].kind) && !is_of_table && is_unproved)
         layout.has_checksums = false;
     }
     const Format* const container = source_.info().container;
@@ -244,6 +262,29 @@ class JoinIndexer {
     return keep(std::string(as_text(array.elements)));
   }
 
+  // The files of a sample, wherever they are, if its values are wanted; else their sizes.
+  void keep_listed(PendingSample& sample) {
+    for (const PendingFile& file : sample.files)
+      sample.cells[file.field].place = {.offset = 0, .length = file.bytes};
+    if (listed_->takes && !listed_->takes(sample.key, samples_ + index_->rows())) return;
+    Batch batch;
+    batch.first = sample.first_number;
+    batch.bytes = sample.bytes;
+    batch.pending.push_back(sample);
+    const std::vector<Sample> read = load_batch(batch, source_.info(), reader_);
+    if (!batch.pending.front().bad_array.empty()) return;
+    for (const PendingFile& file : sample.files) {
+      const auto* value = std::get_if<Bytes>(&read.front().values[file.field]);
+      if (value == nullptr) {
+        throw convert_instead(Error(Code::unsupported, "field '{}' is a list of files",
+                                    printable(schema_.fields[file.field].name))
+                                  .for_sample(sample.key, sample.first_number));
+      }
+      sample.cells[file.field].place = keep(std::string(as_text(*value)));
+    }
+    sample.sides = batch.pending.front().sides;
+  }
+
   // Where a key, or a value that lies nowhere else, is written to.
   FieldPlace keep(const std::string& text) {
     const Bytes bytes = as_bytes(text);
@@ -264,7 +305,9 @@ class JoinIndexer {
         refuse_large_copies(known.bytes.size(), known.field, sample);
       sample.cells[known.field].place = keep(known.bytes);
     }
+    if (listed_) keep_listed(sample);
     for (const PendingFile& file : sample.files) {
+      if (listed_) break;
       const bool is_archived = file.archived.archive != nullptr;
       if (is_archived || schema_.fields[file.field].kind == Kind::list) {
         throw convert_instead(Error(Code::unsupported,
@@ -296,7 +339,7 @@ class JoinIndexer {
     manifest.layout = *layout_;
     manifest.classes = info.classes;
     manifest.source = info.manifest;
-    manifest.source.kind = kJoined;
+    if (!listed_) manifest.source.kind = kJoined;
     manifest.source.samples = samples_;
     manifest.source.bytes = payload_bytes_;
     manifest.left_out = info.left_out;
@@ -307,6 +350,13 @@ class JoinIndexer {
     joined.paths.manifest = std::move(place);
     joined.manifest = manifest;
     joined.notes = info.notes;
+    if (step_ > 1) {
+      joined.notes.push_back(
+          fmt::format("{} of the {} samples are shown, evenly spread: the rest would take more "
+                      "than {} of copies; 'shale info' counts all",
+                      format_count(samples_), format_count(info.manifest.samples),
+                      format_size(listed_->most_bytes)));
+    }
     joined.file_states = std::move(states_);
     joined.temporary_index =
         std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(kept_));
@@ -334,6 +384,9 @@ class JoinIndexer {
   std::map<std::string, std::pair<std::uint64_t, FileFingerprint>> facts_;  // by path
   std::vector<ManifestShard> shards_;
   std::vector<FileFingerprint> states_;
+  std::optional<ListedValues> listed_;
+  std::uint64_t step_ = 1;
+  BatchReader reader_{BatchReader::Options{}};
 };
 
 }  // namespace
@@ -376,6 +429,34 @@ OpenedDataset open_joined_inputs(const InputRequest& request, const Events& even
   }
   return JoinIndexer(*source, scratch, command_words_of(request), events)
       .index(std::move(place), request.generator);
+}
+
+bool is_listed_input(const std::string& path) {
+  if (archive_of_path(path)) return true;
+  if (look_at(path) != Place::other_folder || file_of_path(path) || has_shards(path)) return false;
+  if (several_datasets(path)) return false;
+  const std::optional<struct stat> manifest = facts_behind(join_path(path, kManifestName));
+  if (manifest && !S_ISREG(manifest->st_mode)) return false;
+  try {
+    return !files_of_set(path);
+  } catch (const Error& error) {
+    if (error.code() != Code::unsupported) throw;
+    return false;  // of several sets
+  }
+}
+
+OpenedDataset open_listed_input(const InputRequest& request, const ListedValues& values,
+                                const Events& events) {
+  const std::string scratch = temporary_folder();
+  const std::unique_ptr<Source> source = open_input(request, scratch, events);
+  if (source->info().is_stream) {
+    throw Error(Code::unsupported, "is a stream, of which no sample is found again")
+        .at(request.inputs.front())
+        .hint("convert it, or unpack it, and read the result");
+  }
+  JoinIndexer indexer(*source, scratch, command_words_of(request), events);
+  indexer.list(values);
+  return indexer.index(request.inputs.front(), request.generator);
 }
 
 }  // namespace shale

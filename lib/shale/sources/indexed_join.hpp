@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,5 +29,24 @@ namespace shale {
 /// Errors: same as open_input; Code::limit, by field, for more than 256 MiB of copies, and for more
 /// than 65,536 shards; Code::unsupported for lists of files.
 [[nodiscard]] OpenedDataset open_joined_inputs(const InputRequest& request, const Events& events);
+
+/// True for a folder, or one in an archive, whose files a conversion lists: it is not a dataset,
+/// and not a set of files of other tools. Errors: same as look_at.
+[[nodiscard]] bool is_listed_input(const std::string& path);
+
+/// Which samples have values that can be read.
+struct ListedValues {
+  /// Null: all. Of the others only keys, numbers and sizes are known.
+  std::function<bool(const std::string& key, std::uint64_t row)> takes = {};
+  /// If the samples have more bytes, only some of them are listed, evenly spread. 0: all are.
+  std::uint64_t most_bytes = 0;
+};
+
+/// Such an input as a dataset that is read at random, without converting it: its values are copied
+/// to a file without a name. Samples that a conversion leaves out, because a file is missing, are
+/// not in it. Memory: as the source, and the largest sample. Errors: same as open_input;
+/// Code::unsupported for streams.
+[[nodiscard]] OpenedDataset open_listed_input(const InputRequest& request,
+                                              const ListedValues& values, const Events& events);
 
 }  // namespace shale

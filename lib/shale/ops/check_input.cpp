@@ -1,0 +1,243 @@
+#include "shale/ops/check_input.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
+#include "shale/data/field_choice.hpp"
+#include "shale/encoding/encode_pipeline.hpp"
+#include "shale/format/format.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/labels/metadata_file.hpp"
+#include "shale/sources/input_kind.hpp"
+#include "shale/sources/open_input.hpp"
+
+namespace shale {
+namespace {
+
+// Whose images a survey looks at.
+constexpr std::uint64_t kSurveyedSamples = 256;
+
+char lower_of(char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
+
+std::string suffix_of_key(std::string_view key) {
+  const std::string_view name = key.substr(key.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  std::string suffix(dot == std::string_view::npos ? "" : name.substr(dot));
+  std::ranges::transform(suffix, suffix.begin(), lower_of);
+  return suffix.empty() ? "no suffix" : suffix;
+}
+
+// Counts all samples of a source, and gives some of them, evenly spread.
+class CountedSource final : public Source {
+ public:
+  CountedSource(Source& source, std::uint64_t step, InputCheck& check)
+      : source_(source),
+        step_(step),
+        has_paths_(made_from(source.info().manifest.kind).is_files),
+        check_(check),
+        label_(label_of(source.info().schema, source.info().fields)) {
+    check_.class_samples.resize(source.info().classes.size());
+  }
+
+  [[nodiscard]] const SourceInfo& info() const override { return source_.info(); }
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
+    while (std::optional<PendingSample> sample = source_.next(step_ == 1 ? most_rows : 1)) {
+      count(*sample);
+      if ((check_.samples - 1) % step_ == 0) return sample;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void count(const PendingSample& sample) {
+    check_.samples += sample.rows;
+    check_.bytes += sample.bytes;
+    if (has_paths_) ++check_.suffixes[suffix_of_key(sample.key)];
+    if (!label_ || *label_ >= sample.cells.size() || !sample.lacks.empty()) return;
+    const std::int64_t label = sample.cells[*label_].integer;
+    if (label >= 0 && static_cast<std::uint64_t>(label) < check_.class_samples.size())
+      ++check_.class_samples[static_cast<std::size_t>(label)];
+  }
+
+  Source& source_;
+  const std::uint64_t step_;
+  const bool has_paths_;
+  InputCheck& check_;
+  const std::optional<std::size_t> label_;
+};
+
+// Whatever the samples are, it holds them.
+const Format& format_for_all() {
+  for (const Format* format : all_formats()) {
+    if (format->can.holds_ragged && format->can.holds_optional && format->can.holds_slashes)
+      return *format;
+  }
+  throw Error(Code::bug, "no format holds all samples");
+}
+
+// With all that a conversion refuses as a whole, so that the rest of it can be checked.
+InputRequest lenient(InputRequest request) {
+  request.files.allow_empty = true;
+  request.files.may_be_flat = true;
+  request.files.hidden = HiddenPolicy::skip;
+  return request;
+}
+
+std::unique_ptr<Source> open_to_check(const InputRequest& request, const std::string& scratch,
+                                      InputCheck& check, const Events& events) {
+  try {
+    return open_input(request, scratch, events);
+  } catch (const Error& error) {
+    if (error.code() != Code::bad_content) throw;
+    check.refusal = error;
+  }
+  std::unique_ptr<Source> source = open_input(lenient(request), scratch, events);
+  if (source->info().manifest.samples == 0) throw Error(*check.refusal);
+  return source;
+}
+
+void read_samples(Source& source, const InputRequest& request, CheckDepth depth,
+                  const FindingSink& sink, InputCheck& check, const Events& events) {
+  const Format& format = format_for_all();
+  const OptionSet options(format.options);
+  Encoding encoding{format, options, format.layout(source.info().schema, options)};
+  encoding.layout.has_elements = source.info().schema.has_lists();
+  encoding.decodes_images = depth == CheckDepth::pixels;
+  encode_all(source, encoding,
+             {.jobs = std::max(1U, request.jobs),
+              .memory_bytes = request.memory_bytes / 2 + request.memory_bytes / 8},
+             events, [&](const EncodedSample& sample) {
+               ++check.looked_at;
+               check.undecoded += sample.undecoded;
+               if (sample.all_images) {
+                 check.images.add(*sample.all_images);
+               } else if (sample.image) {
+                 ++check.images.types[std::string(name_of(sample.image->type))];
+                 check.images.sizes.count(sample.image->width, sample.image->height);
+               }
+               if (sample.image) {
+                 for (const std::string_view odd : sample.image->odd)
+                   ++check.images.odd[std::string(odd)];
+               }
+               if (sample.fault.empty()) return;
+               ++check.bad;
+               ++check.faults[std::string(name_of(sample.fault.code))];
+               if (!sink) return;
+               Finding finding;
+               finding.message = sample.fault.text;
+               finding.sample = SampleId{sample.key, std::nullopt};
+               sink(std::move(finding));
+             });
+}
+
+bool may_hold_labels(const std::string& name, std::string_view folder) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || name.starts_with('.')) return false;
+  std::string stem = name.substr(0, dot), suffix = suffix_of_key(name);
+  std::ranges::transform(stem, stem.begin(), lower_of);
+  if (suffix == ".csv" || suffix == ".tsv") return true;
+  if (suffix != ".txt" && suffix != ".json") return false;
+  constexpr std::string_view kWords[] = {"label", "annotation", "train", "val",
+                                         "test",  "list",       "gt",    "instances"};
+  return stem == folder || std::ranges::any_of(kWords, [&](std::string_view word) {
+           return stem.find(word) != std::string::npos;
+         });
+}
+
+// Of the folder, the files in it and beside it that may be lists of labels, by their names.
+std::vector<std::string> label_files_of(const std::string& folder) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> files;
+  const std::string root = folder.substr(0, folder.find_last_not_of('/') + 1);
+  const std::string name = root.substr(root.rfind('/') + 1);
+  const auto look = [&](const std::string& place, const std::string& prefix) {
+    std::vector<std::string> found;
+    visit_names(place, [&](const std::string& entry) {
+      const bool is_one = may_hold_labels(entry, name) && !is_metadata_name(entry);
+      const std::optional<struct stat> facts =
+          is_one ? facts_behind(join_path(place, entry)) : std::nullopt;
+      if (facts && S_ISREG(facts->st_mode)) found.push_back(join_path(prefix, entry));
+      return found.size() < kMost;
+    });
+    std::ranges::sort(found);
+    std::ranges::move(found, std::back_inserter(files));
+  };
+  look(root, root);
+  const std::filesystem::path parent = std::filesystem::path(root).parent_path();
+  if (name != "." && name != "..") look(parent.empty() ? "." : parent.string(), parent.string());
+  if (files.size() > kMost) files.resize(kMost);
+  return files;
+}
+
+// The command is given only where it works: the files are joined as it would join them.
+SeenLabels try_labels(const InputRequest& request, const std::string& file,
+                      const std::string& scratch, const Events& events) {
+  SeenLabels seen{.file = file};
+  InputRequest labelled = request;
+  labelled.labels.path = file;
+  try {
+    const std::unique_ptr<Source> source = open_input(labelled, scratch, events);
+    while (const std::optional<PendingSample> sample = source->next(1)) {
+      events.stop_if_asked();
+      seen.samples += sample->lacks.empty() ? 1 : 0;
+    }
+    if (seen.samples == 0) seen.reason = "has no row for any of the files";
+  } catch (const Error& error) {
+    if (error.code() == Code::interrupted || error.code() == Code::io) throw;
+    seen.reason = error.message();
+  }
+  if (seen.reason.empty())
+    seen.command = fmt::format("shale convert {} out --to record --labels {}",
+                               shell_word(request.inputs.front()), shell_word(file));
+  return seen;
+}
+
+}  // namespace
+
+InputCheck check_input(const InputRequest& request, CheckDepth depth, const FindingSink& sink,
+                       const Events& events) {
+  InputCheck check;
+  const std::string scratch = temporary_folder();
+  const std::unique_ptr<Source> source = open_to_check(request, scratch, check, events);
+  const std::uint64_t step =
+      depth != CheckDepth::survey
+          ? 1
+          : std::max<std::uint64_t>(1, source->info().manifest.samples / kSurveyedSamples);
+  CountedSource counted(*source, step, check);
+  read_samples(counted, request, depth, sink, check, events);
+  const SourceInfo& info = source->info();
+  check.kind = info.manifest.kind;
+  check.schema = info.schema;
+  check.classes = info.classes;
+  check.left_out = info.left_out;
+  check.notes = info.notes;
+  check.ignored = info.ignored;
+  source->list_ignored([&](std::string_view entry, std::string_view reason) {
+    events.stop_if_asked();
+    ++check.ignored_by[std::string(reason)];
+    check.first_ignored.try_emplace(std::string(reason), entry);
+  });
+  const std::string& folder = request.inputs.front();
+  std::error_code error;  // an archive is not one
+  if (depth != CheckDepth::survey || !std::filesystem::is_directory(folder, error)) return check;
+  for (const std::string& file : label_files_of(folder)) {
+    SeenLabels seen = try_labels(request, file, scratch, events);
+    // What is only beside the folder may be of another one.
+    if (!seen.command.empty() || file.starts_with(folder)) check.labels.push_back(std::move(seen));
+  }
+  return check;
+}
+
+}  // namespace shale

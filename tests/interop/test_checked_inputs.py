@@ -1,0 +1,151 @@
+"""Folders and archives before they are converted: info, ls, cat, verify and report say what a conversion then finds."""
+
+import io
+import json
+import os
+import shlex
+import subprocess
+import tarfile
+
+import pytest
+from conftest import SHALE, run_shale
+from PIL import Image
+from test_json_schema import printed
+
+
+def jpeg(seed=0, size=(64, 48), kind="JPEG"):
+    image = Image.new("RGB", size)
+    image.putdata([((x * 9 + seed * 31) % 256, (x * 5) % 256, (seed * 7 + x) % 256) for x in range(size[0] * size[1])])
+    out = io.BytesIO()
+    image.save(out, kind)
+    return out.getvalue()
+
+
+def put(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+@pytest.fixture
+def photos(tmp_path):
+    for i, name in enumerate(("cats/1.jpg", "cats/2.jpg", "cats/deep/3.jpg", "dogs/4.jpg")):
+        put(tmp_path / "photos" / name, jpeg(i))
+    put(tmp_path / "photos/dogs/5.png", jpeg(5, kind="PNG"))
+    put(tmp_path / "photos/dogs/notes.txt", "not a sample")
+    return tmp_path / "photos"
+
+
+@pytest.fixture(params=["folder", "archive"])
+def either(photos, request):
+    if request.param == "folder":
+        return photos
+    with tarfile.open(photos.parent / "photos.tar", "w") as tar:
+        tar.add(photos, arcname=".")
+    return photos.parent / "photos.tar"
+
+
+def test_info_counts_what_a_conversion_writes(either, tmp_path):
+    said = printed("info_input", "info", either)
+    run_shale("convert", either, tmp_path / "out", "--to", "record")
+    made = printed("info", "info", tmp_path / "out")
+    assert (
+        (said["samples"], said["class_names"], said["ignored"])
+        == (made["samples"], made["class_names"], made["ignored"])
+        == (5, ["cats", "dogs"], 1)
+    )
+    assert said["class_samples"] == [3, 2] and said["files"] == {".jpg": 4, ".png": 1} and said["bytes"] == made["bytes"]
+    assert said["images"]["types"] == made["images"]["types"] and "refusal" not in said and said["bad"] == 0
+
+
+def test_ls_and_cat_are_those_of_the_dataset(either, photos, tmp_path):
+    run_shale("convert", either, tmp_path / "out", "--to", "record")
+    assert run_shale("ls", either, "--tsv").stdout == run_shale("ls", tmp_path / "out", "--tsv").stdout
+    for row in range(5):
+        assert run_shale("cat", either, str(row)).stdout == run_shale("cat", tmp_path / "out", str(row)).stdout
+    assert run_shale("cat", either, "--key", "cats/deep/3.jpg").stdout == (photos / "cats/deep/3.jpg").read_bytes()
+    assert run_shale("cat", either, "3", "--field", "label").stdout == b"1\n"
+    assert b"no row 5" in run_shale("cat", either, "5", code=1).stderr
+
+
+def broken(photos):
+    """Names of what is bad by its beginning and end, and of what only decoding finds."""
+    put(photos / "cats/cut.jpg", jpeg(9)[:-200])
+    put(photos / "dogs/empty.jpg", b"")
+    put(photos / "dogs/page.png", "<html>404</html>")
+    middle = bytearray(jpeg(3))
+    middle[len(middle) // 2 : len(middle) // 2 + 60] = b"\xff\xd9" * 30
+    put(photos / "dogs/short.jpg", bytes(middle))
+    return ["cats/cut.jpg", "dogs/empty.jpg", "dogs/page.png"], ["dogs/short.jpg"]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_verify_names_what_a_conversion_skips_and_deep_what_does_not_decode(photos, tmp_path, jobs):
+    bad, undecodable = broken(photos)
+    run_shale("convert", photos, tmp_path / "out", "--to", "record", "--max-errors", "99%", code=4)
+    assert sorted(line.split(",")[0] for line in (tmp_path / "out/skipped.csv").read_text().splitlines()[1:]) == bad
+    for words, names in (([], bad), (["--deep"], sorted(bad + undecodable))):
+        told = printed("verify_input", "verify", photos, "--jobs", str(jobs), *words, code=3)
+        assert [one["key"] for one in told["first_findings"]] == names and told["findings"] == len(names) and not told["ok"]
+        stderr = run_shale("verify", photos, "--jobs", str(jobs), *words, code=3).stderr.decode()
+        assert [line.split(": ")[0] for line in stderr.splitlines() if not line.startswith("hint")] == [
+            f"{photos}/{name}" for name in names
+        ]
+
+
+def test_verify_of_a_sound_folder_and_of_splits(either, photos, tmp_path):
+    told = printed("verify_input", "verify", either, "--deep")
+    assert told["ok"] and told["samples"] == 5 and told["undecoded"] == 0
+    (tmp_path / "sets").mkdir()
+    for name in ("train", "val"):
+        os.symlink(photos, tmp_path / "sets" / name)
+    assert printed("verify_input", "verify", tmp_path / "sets")["samples"] == 10
+    assert {name: one["samples"] for name, one in printed("info_splits", "info", tmp_path / "sets")["splits"].items()} == {
+        "train": 5,
+        "val": 5,
+    }
+
+
+def test_pictures_that_are_not_taken_are_said_to_be_missing(photos):
+    put(photos / "cats/6.heic", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
+    assert "heic" in printed("info_input", "info", photos)["left_out"]
+    assert "heic" in printed("verify_input", "verify", photos, code=4)["notes"][-1]
+
+
+def test_what_a_conversion_refuses_is_said_with_the_rest(photos):
+    (photos / "empty").mkdir()
+    said = printed("info_input", "info", photos)
+    assert "class 'empty' has no images" in said["refusal"]["message"] and said["class_samples"] == [3, 2, 0]
+    assert b"next:" not in run_shale("info", photos).stdout and run_shale("verify", photos).returncode == 0
+
+
+def test_the_command_for_each_list_of_labels_that_is_seen_works(tmp_path):
+    for i in range(3):
+        put(tmp_path / f"flat/{i}.jpg", jpeg(i))
+    put(tmp_path / "labels.csv", "path,label\n" + "".join(f"{i}.jpg,{'ab'[i % 2]}\n" for i in range(3)))
+    put(tmp_path / "flat/val.txt", "".join(f"{i}.jpg {i}\n" for i in range(3)))
+    put(tmp_path / "flat/other.csv", "path,label\nx.jpg,a\n")
+    put(tmp_path / "flat/read.txt", "nothing about labels\n")
+    said = printed("info_input", "info", "flat", cwd=tmp_path)
+    assert said["classes"] == 0 and "no class folders" in said["refusal"]["message"]
+    seen = {one["file"]: one for one in said["labels"]}
+    assert set(seen) == {"flat/other.csv", "flat/val.txt", "labels.csv"} and "command" not in seen["flat/other.csv"]
+    for i, name in enumerate(("flat/val.txt", "labels.csv")):
+        words = shlex.split(seen[name]["command"])
+        words[words.index("out")] = f"out{i}"
+        assert seen[name]["samples"] == 3
+        subprocess.run([SHALE, *words[1:]], check=True, cwd=tmp_path, capture_output=True)
+        assert json.loads(run_shale("info", tmp_path / f"out{i}", "--json").stdout)["samples"] == 3
+
+
+def test_a_report_shows_the_samples_before_they_are_packed(either, tmp_path):
+    facts = json.loads(run_shale("report", either, "--json", "-o", tmp_path / "r.html").stdout)
+    assert facts["samples"] == 5 and facts["classes"] and facts["format"] == "image folder"
+    assert facts["images"]["types"] and not facts["damaged"] and (tmp_path / "r.html").stat().st_size > 10_000
+
+
+def test_other_folders_are_refused_as_before(tmp_path):
+    put(tmp_path / "other/notes.txt", "nothing")
+    for words in (["info", "other"], ["verify", "other"], ["ls", "other"]):
+        assert b"holds no images" in run_shale(*words, code=1, cwd=tmp_path).stderr
+    (tmp_path / "none").mkdir()
+    assert b"is neither a shale dataset" in run_shale("info", "none", code=1, cwd=tmp_path).stderr
