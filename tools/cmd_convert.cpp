@@ -221,8 +221,11 @@ int run_convert(const CommandLine& line, Console& console) {
   if (line.flag("dry-run")) {
     ConvertPlan plan = shale::plan(request, console.events());
     if (!plan.complete) {
-      console.report(convert_facts(plan, request.output),
-                     fmt::format("{}next: {}\n", text_of(plan, request.output), kAfterPlan));
+      const std::string input =
+          console.is_json() ? "" : text_of_planned_input(request, console.events());
+      console.report(
+          convert_facts(plan, request.output),
+          fmt::format("{}{}next: {}\n", text_of(plan, request.output), input, kAfterPlan));
       return kDone;
     }
     report = std::move(*plan.complete);

@@ -42,14 +42,15 @@ std::string labels_text(const SeenLabels& labels) {
                      format_counted(labels.samples, "file", "files"), labels.command);
 }
 
-// The lines about what is there, and what a conversion leaves out.
-std::string lines_of(const InputCheck& check) {
+// The lines about what is there, and what a conversion leaves out; of a plan those that it does not
+// have itself.
+std::string lines_of(const InputCheck& check, bool is_of_plan = false) {
   std::string text;
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };
   if (!check.classes.empty()) add("classes", classes_text(check));
-  add("fields", fields_text(check.schema));
+  if (!is_of_plan) add("fields", fields_text(check.schema));
   if (!check.suffixes.empty()) add("files", counts_text(check.suffixes));
   const std::string share =
       check.looked_at < check.samples
@@ -65,8 +66,9 @@ std::string lines_of(const InputCheck& check) {
   for (const auto& [reason, count] : check.ignored_by)
     add("ignored", fmt::format("{}: {}, such as {}", reason, format_count(count),
                                printable(check.first_ignored.at(reason))));
-  if (check.left_out.count() > 0) add("left out", left_out_text(check.left_out));
   for (const SeenLabels& labels : check.labels) add("labels", labels_text(labels));
+  if (is_of_plan) return text;
+  if (check.left_out.count() > 0) add("left out", left_out_text(check.left_out));
   for (const std::string& note : check.notes) add("note", note);
   return text;
 }
@@ -140,8 +142,6 @@ Json input_facts(const InputCheck& check) {
   return json;
 }
 
-std::string input_lines(const InputCheck& check) { return lines_of(check); }
-
 namespace {
 
 // Of each split, or of the only input; `use` gets its name, too.
@@ -175,6 +175,19 @@ std::string verdict_text(const InputCheck& check, const std::string& path, bool 
 }
 
 }  // namespace
+
+std::string text_of_planned_input(const ConvertRequest& request, const Events& events) {
+  if (request.inputs.size() != 1 || !is_listed_input(request.inputs.front())) return {};
+  InputRequest input = request;
+  input.order = {.choice = request.order.choice};
+  input.images = {};
+  std::string text;
+  for_each_split(input, events, [&](const InputRequest& one, const std::string& name) {
+    if (!name.empty()) text += fmt::format("  input {}\n", printable(name));
+    text += lines_of(check_input(one, CheckDepth::survey, {}, events), true);
+  });
+  return text;
+}
 
 int info_of_input(const InputRequest& request, Console& console) {
   Json json = {{"version", kInfoVersion}, {"kind", "splits"}, {"complete", true}};

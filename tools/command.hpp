@@ -13,6 +13,7 @@
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/io/machine_limits.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/requests/convert_request.hpp"
 #include "shale/sources/input_request.hpp"
 
 #include "tools/console.hpp"
@@ -140,6 +141,9 @@ void refuse_idle_join(const CommandLine& line, const std::vector<std::string>& s
 /// What `shale info` and `shale verify` say of such an input. Return exit codes.
 [[nodiscard]] int info_of_input(const InputRequest& request, Console& console);
 [[nodiscard]] int verify_input(const InputRequest& request, bool decodes, Console& console);
+/// What a plan says of it, as lines of text; empty for any other input. Errors: as check_input.
+[[nodiscard]] std::string text_of_planned_input(const ConvertRequest& request,
+                                                const Events& events);
 
 int run_convert(const CommandLine& line, Console& console);
 int run_verify(const CommandLine& line, Console& console);

@@ -38,8 +38,6 @@ inline constexpr std::string_view kAfterPlan = "the same command without --dry-r
 [[nodiscard]] Json verify_facts(const VerifyReport& report);
 [[nodiscard]] Json info_facts(const DatasetInfo& info);
 [[nodiscard]] Json input_facts(const InputCheck& check);
-/// The same as lines of text: what is there, and what a conversion leaves out.
-[[nodiscard]] std::string input_lines(const InputCheck& check);
 /// The formats, and what each can hold.
 [[nodiscard]] Json formats_facts();
 [[nodiscard]] Json sample_facts(const FoundSample& found);

@@ -149,3 +149,9 @@ def test_other_folders_are_refused_as_before(tmp_path):
         assert b"holds no images" in run_shale(*words, code=1, cwd=tmp_path).stderr
     (tmp_path / "none").mkdir()
     assert b"is neither a shale dataset" in run_shale("info", "none", code=1, cwd=tmp_path).stderr
+
+
+def test_a_plan_says_what_is_in_the_folder_and_leaves_nothing(photos, tmp_path):
+    told = run_shale("convert", photos, tmp_path / "out", "--to", "record", "--dry-run").stdout.decode()
+    assert "classes  2 classes: cats 3, dogs 2" in told and "files    4 .jpg, 1 .png" in told and "notes.txt" in told
+    assert not (tmp_path / "out").exists()

@@ -14,6 +14,7 @@
 #include "shale/base/shell_word.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
+#include "shale/folders/frames_source.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
@@ -38,13 +39,20 @@ std::string suffix_of_key(std::string_view key) {
   return suffix.empty() ? "no suffix" : suffix;
 }
 
+// Which samples of an input are read.
+struct ReadSamples {
+  std::uint64_t step = 1;        // one of so many
+  std::uint64_t most_bytes = 0;  // 0: of any size
+};
+
 // Counts all samples of a source, and gives some of them, evenly spread.
 class CountedSource final : public Source {
  public:
-  CountedSource(Source& source, std::uint64_t step, InputCheck& check)
+  CountedSource(Source& source, const ReadSamples& wanted, InputCheck& check)
       : source_(source),
-        step_(step),
-        has_paths_(made_from(source.info().manifest.kind).is_files),
+        wanted_(wanted),
+        has_paths_(made_from(source.info().manifest.kind).is_files &&
+                   source.info().manifest.kind != kVideoFrames),
         check_(check),
         label_(label_of(source.info().schema, source.info().fields)) {
     check_.class_samples.resize(source.info().classes.size());
@@ -53,9 +61,10 @@ class CountedSource final : public Source {
   [[nodiscard]] const SourceInfo& info() const override { return source_.info(); }
 
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
-    while (std::optional<PendingSample> sample = source_.next(step_ == 1 ? most_rows : 1)) {
+    while (std::optional<PendingSample> sample = source_.next(wanted_.step == 1 ? most_rows : 1)) {
       count(*sample);
-      if ((check_.samples - 1) % step_ == 0) return sample;
+      const bool is_too_large = wanted_.most_bytes > 0 && sample->bytes > wanted_.most_bytes;
+      if ((check_.samples - 1) % wanted_.step == 0 && !is_too_large) return sample;
     }
     return std::nullopt;
   }
@@ -72,7 +81,7 @@ class CountedSource final : public Source {
   }
 
   Source& source_;
-  const std::uint64_t step_;
+  const ReadSamples wanted_;
   const bool has_paths_;
   InputCheck& check_;
   const std::optional<std::size_t> label_;
@@ -211,11 +220,12 @@ InputCheck check_input(const InputRequest& request, CheckDepth depth, const Find
   InputCheck check;
   const std::string scratch = temporary_folder();
   const std::unique_ptr<Source> source = open_to_check(request, scratch, check, events);
-  const std::uint64_t step =
-      depth != CheckDepth::survey
-          ? 1
-          : std::max<std::uint64_t>(1, source->info().manifest.samples / kSurveyedSamples);
-  CountedSource counted(*source, step, check);
+  ReadSamples wanted;
+  if (depth == CheckDepth::survey) {
+    wanted.step = std::max<std::uint64_t>(1, source->info().manifest.samples / kSurveyedSamples);
+    wanted.most_bytes = request.memory_bytes / 8;
+  }
+  CountedSource counted(*source, wanted, check);
   read_samples(counted, request, depth, sink, check, events);
   const SourceInfo& info = source->info();
   check.kind = info.manifest.kind;
@@ -231,7 +241,8 @@ InputCheck check_input(const InputRequest& request, CheckDepth depth, const Find
   });
   const std::string& folder = request.inputs.front();
   std::error_code error;  // an archive is not one
-  if (depth != CheckDepth::survey || !std::filesystem::is_directory(folder, error)) return check;
+  const bool wants_labels = depth == CheckDepth::survey && request.labels.path.empty();
+  if (!wants_labels || !std::filesystem::is_directory(folder, error)) return check;
   for (const std::string& file : label_files_of(folder)) {
     SeenLabels seen = try_labels(request, file, scratch, events);
     // What is only beside the folder may be of another one.

@@ -48,7 +48,7 @@ struct InputCheck {
   NamedCounts ignored_by;                ///< why
   std::map<std::string, std::string> first_ignored;  ///< of each reason the first entry
   LeftOutList left_out;
-  std::vector<SeenLabels> labels;  ///< only of CheckDepth::survey
+  std::vector<SeenLabels> labels;  ///< only of CheckDepth::survey, and without --labels
   std::vector<std::string> notes;
   std::optional<Error> refusal;  ///< what a conversion would say instead of converting it
 };
