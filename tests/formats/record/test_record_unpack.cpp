@@ -75,6 +75,18 @@ TEST_CASE("record unpack: integers one by one, repeated names and floats that ar
   CHECK(unpacked.bytes.substr(place.offset, place.length) == packed_floats({1, 2}));
 }
 
+TEST_CASE("record unpack: an empty list of another type is an empty list") {
+  const Unpacked unpacked =
+      unpack(example({floats_feature("i", {}), integers_feature("f", {})}) +
+             example({integers_feature("i", {5, 6}), floats_feature("f", {1, 2, 3})}));
+  CHECK(unpacked.report->left_out.entries.empty());
+  CHECK(fields_of(unpacked.read.survey) == "f:tensor(?) i:tensor(?)");
+  CHECK(unpacked.read.findings.empty());
+  REQUIRE(unpacked.read.rows.size() == 2);
+  CHECK(unpacked.read.rows[0].sides == std::vector<std::uint64_t>{0, 0});
+  CHECK(unpacked.read.rows[1].sides == std::vector<std::uint64_t>{3, 2});
+}
+
 TEST_CASE("record unpack: what still cannot be taken is reported, and a file without gain is not") {
   const std::string lists = integers_feature("i", {1, 2});
   const Unpacked unpacked = unpack(example({lists, integers_feature("x", {1})}) +
