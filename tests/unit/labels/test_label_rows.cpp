@@ -89,17 +89,19 @@ std::vector<std::string> cells_of(const std::string& content, LabelFile file) {
 TEST_CASE("label rows: cells are by column, with what each of them is") {
   using Cells = std::vector<std::string>;
   const std::string table = "id,a,b\nx/1.jpg,7,\"0,5\"\nx/2.jpg,,007\n";
-  CHECK(cells_of(table, {.label_column = "a,b", .key_column = "id", .strip_prefix = "x\\"}) ==
+  CHECK(cells_of(table,
+                 {.path = {}, .label_column = "a,b", .key_column = "id", .strip_prefix = "x\\"}) ==
         Cells{"1.jpg: a 7 an integer", "1.jpg: b 0.5 a real", "2.jpg: a  null",
               "2.jpg: b 007 a string"});
-  CHECK(cells_of("id,a,b\n1.jpg,7,2.5\n", {.label_column = "label=a,b", .key_column = "id"}) ==
+  CHECK(cells_of("id,a,b\n1.jpg,7,2.5\n",
+                 {.path = {}, .label_column = "label=a,b", .key_column = "id"}) ==
         Cells{"1.jpg: label [7,2.5] an array or object"});
-  CHECK(cells_of("1.jpg,x,3\n", {.label_column = "3", .key_column = "1"}) ==
+  CHECK(cells_of("1.jpg,x,3\n", {.path = {}, .label_column = "3", .key_column = "1"}) ==
         Cells{"1.jpg: label 3 an integer"});
-  CHECK(cells_of("path,label,who\n1.jpg,a,me\n", {.group_column = "who"}) ==
+  CHECK(cells_of("path,label,who\n1.jpg,a,me\n", {.path = {}, .group_column = "who"}) ==
         Cells{"1.jpg: label a a string", "1.jpg: who me a string"});
   CHECK(error_of([&] {
-          (void)cells_of(table, {.label_column = "label=a,b", .key_column = "id"});
+          (void)cells_of(table, {.path = {}, .label_column = "label=a,b", .key_column = "id"});
         }).code() == Code::bad_content);
 }
 
