@@ -386,7 +386,7 @@ TEST_CASE("stopping: labels that are read and compared are stopped at any questi
   VerifyRequest comparison;
   comparison.dataset = dir / "out";
   comparison.against = {dir / "in"};
-  comparison.labels_file = request.labels.path;
+  comparison.labels = request.labels;
   comparison.memory_bytes = kMemory;
   const std::uint64_t asked = stop_without_trace(dir, [&](const Events& events) {
     const VerifyReport report = verify(comparison, {}, events);
