@@ -8,9 +8,9 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/browse/indexed_join.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/ops/check_input.hpp"
-#include "shale/sources/indexed_join.hpp"
 #include "shale/sources/split_folders.hpp"
 
 #include "tools/command.hpp"

@@ -9,6 +9,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/browse/indexed_join.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_set.hpp"
@@ -21,7 +22,6 @@
 #include "shale/ops/inspect.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/indexed_join.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"

@@ -9,10 +9,10 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/browse/indexed_join.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/indexed_join.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"

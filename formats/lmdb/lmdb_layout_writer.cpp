@@ -17,6 +17,7 @@
 #include "shale/image/probe.hpp"
 #include "shale/io/external_sorter.hpp"
 #include "shale/io/scratch_file.hpp"
+#include "shale/layouts/layout_values.hpp"
 #include "shale/wire/msgpack_sample.hpp"
 #include "shale/wire/pickle_writer.hpp"
 
@@ -41,20 +42,6 @@ constexpr std::string_view kCoclr = "coclr";
 constexpr std::string_view kBasicsr = "basicsr";
 constexpr std::uint64_t kMostNameBytes = 32 << 20;
 
-std::string big_endian(std::uint8_t tag, std::uint64_t number, int bytes) {
-  std::string text(1, static_cast<char>(tag));
-  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(number >> (8 * i));
-  return text;
-}
-std::string array_header(std::uint64_t count) { return big_endian(0xdd, count, 4); }
-std::string bin_header(std::uint64_t bytes) { return big_endian(0xc6, bytes, 4); }
-
-std::string varint(std::uint64_t number) {
-  std::string bytes;
-  for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
-  return bytes + static_cast<char>(number);
-}
-
 // The next of the numbers below `count`, in the order of their digits: 0 1 10 100 11 2.
 std::uint64_t next_by_digits(std::uint64_t number, std::uint64_t count) {
   if (number > 0 && number * 10 < count) return number * 10;
@@ -62,15 +49,6 @@ std::uint64_t next_by_digits(std::uint64_t number, std::uint64_t count) {
   ++number;
   while (number % 10 == 0) number /= 10;
   return number;
-}
-
-struct ImageAndLabel {
-  std::size_t image = 0, label = 0;
-};
-ImageAndLabel places_in(const Schema& schema) {
-  if (schema.fields.size() == 1) return {};
-  const bool label_first = schema.fields[0].kind == Kind::integer;
-  return {label_first ? 1U : 0U, label_first ? 0U : 1U};
 }
 
 // Values in the order in which they come, until they are asked for by number.
@@ -199,8 +177,8 @@ class CoclrWriter final : public LayoutFileWriter {
  private:
   void take(const Record& record, std::uint64_t number) override {
     add(fmt::format("{:09}", number), record.parts.front());
-    names_ += bin_header(record.key.size()) + record.key;
-    lengths_ += big_endian(0xce, record.row.cells[list_in(record)].place.count, 4);
+    names_ += msgpack_bin_header(record.key.size()) + record.key;
+    lengths_ += msgpack_number(0xce, record.row.cells[list_in(record)].place.count, 4);
     if (names_.size() + lengths_.size() > kMostNameBytes) {
       throw Error(Code::limit, "names of videos of more than {} bytes", kMostNameBytes)
           .for_sample(record.key, number);
@@ -213,12 +191,13 @@ class CoclrWriter final : public LayoutFileWriter {
   void describe() override {
     constexpr std::uint64_t kKeyBytes = 5 + 9;
     add_in_pieces("__keys__", 5 + samples() * kKeyBytes, [&](const auto& piece) {
-      piece(array_header(samples()));
-      for (std::uint64_t i = 0; i < samples(); ++i) piece(bin_header(9) + fmt::format("{:09}", i));
+      piece(msgpack_array_header(samples()));
+      for (std::uint64_t i = 0; i < samples(); ++i)
+        piece(msgpack_bin_header(9) + fmt::format("{:09}", i));
     });
-    add("__len__", big_endian(0xce, samples(), 4));
-    add("__order__", array_header(samples()) + names_);
-    add("__vlen__", array_header(samples()) + lengths_);
+    add("__len__", msgpack_number(0xce, samples(), 4));
+    add("__order__", msgpack_array_header(samples()) + names_);
+    add("__vlen__", msgpack_array_header(samples()) + lengths_);
   }
 
   std::string names_, lengths_;
@@ -358,82 +337,6 @@ std::string basicsr_line(std::string_view key, Bytes value) {
                      is_gray     ? 1
                      : has_alpha ? 4
                                  : 3);
-}
-
-Record record_of(const Sample& sample, const Schema& schema) {
-  Record record;
-  record.key = sample.key;
-  record.parts.resize(1);
-  record.row.cells.resize(schema.fields.size());
-  if (schema.fields.size() == 1) return record;
-  record.row.cells[places_in(schema).label].integer =
-      std::get<std::int64_t>(sample.values[places_in(schema).label]);
-  return record;
-}
-
-void append_text(Blob& blob, std::string_view text) { blob.append_copy(as_bytes(text)); }
-
-// The image's place, behind what has been written.
-void append_image(Record& record, std::size_t field, Bytes image) {
-  record.row.cells[field].place = {
-      .offset = record.parts[0].size(), .length = image.size(), .crc32c = crc32c(image)};
-  record.parts[0].append_view(image);
-}
-
-Record encode_pickled_pair(const Sample& sample, const Schema& schema) {
-  const ImageAndLabel at = places_in(schema);
-  Record record = record_of(sample, schema);
-  const Bytes image = std::get<Bytes>(sample.values[at.image]);
-  PickleWriter pickle(3);
-  pickle.begin_bytes(image.size());
-  record.parts[0].append_copy(pickle.take());
-  append_image(record, at.image, image);
-  pickle.write_integer(record.row.cells[at.label].integer);
-  pickle.end_tuple_of_2();
-  pickle.stop();
-  record.parts[0].append_copy(pickle.take());
-  return record;
-}
-
-Record encode_datum(const Sample& sample, const Schema& schema) {
-  const ImageAndLabel at = places_in(schema);
-  Record record = record_of(sample, schema);
-  const Bytes image = std::get<Bytes>(sample.values[at.image]);
-  const std::int64_t label = record.row.cells[at.label].integer;
-  if (label != static_cast<std::int32_t>(label)) {
-    throw Error(Code::limit, "label {} does not fit the 32 bits of a Datum", label)
-        .for_sample(sample.key);
-  }
-  append_text(record.parts[0], "\x22" + varint(image.size()));
-  append_image(record, at.image, image);
-  append_text(record.parts[0], "\x28" + varint(static_cast<std::uint64_t>(label)) + "\x38\x01");
-  return record;
-}
-
-Record encode_image(const Sample& sample, const Schema& schema) {
-  const ImageAndLabel at = places_in(schema);
-  Record record = record_of(sample, schema);
-  append_image(record, at.image, std::get<Bytes>(sample.values[at.image]));
-  return record;
-}
-
-Record encode_video(const Sample& sample, const Schema& schema) {
-  const ImageAndLabel at = places_in(schema);
-  Record record = record_of(sample, schema);
-  if (sample.key.find('/') == std::string::npos || sample.key.front() == '/') {
-    throw Error(Code::schema, "layout {} wants keys such as Class/video", kCoclr)
-        .for_sample(sample.key);
-  }
-  const auto& frames = std::get<std::vector<Bytes>>(sample.values[at.image]);
-  append_text(record.parts[0], array_header(frames.size()));
-  for (const Bytes frame : frames) {
-    append_text(record.parts[0], bin_header(frame.size()));
-    record.parts[0].append_view(frame);
-  }
-  record.row.cells[at.image].place = {.offset = 0,
-                                      .length = record.parts[0].size(),
-                                      .count = static_cast<std::uint32_t>(frames.size())};
-  return record;
 }
 
 template <class Writer>

@@ -14,12 +14,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/browse/indexed_join.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/sample_axis.hpp"
 #include "shale/data/stored_tensor.hpp"
 #include "shale/loading/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/sources/indexed_join.hpp"
 #include "shale/sources/joined_source.hpp"
 
 #include "python/bindings/bindings.hpp"

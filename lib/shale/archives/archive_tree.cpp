@@ -12,7 +12,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/folders/split_names.hpp"
+#include "shale/labels/split_names.hpp"
 #include "shale/manifest/naming.hpp"
 
 namespace shale {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "shale/arrays/array_headers.hpp"
@@ -359,9 +360,8 @@ class FolderList final : public InputList {
   }
 
   void find_arrays(const std::function<bool(std::size_t)>& may_hold_arrays) {
-    for (std::string& note :
-         find_partner_arrays(request_, *pairs_, *files_, *tree_, may_hold_arrays))
-      info_.notes.push_back(std::move(note));
+    std::ranges::move(find_partner_arrays(request_, *pairs_, *files_, *tree_, may_hold_arrays),
+                      std::back_inserter(info_.notes));
     rewind();
   }
 
@@ -452,8 +452,7 @@ class FolderList final : public InputList {
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
       throw holds_splits(request_.root, classes, tree_->is_archive());
     const ClassTable table = table_with(classes, request_.root);
-    for (std::string& note : notes_on_classes(classes, table))
-      info_.notes.push_back(std::move(note));
+    std::ranges::move(notes_on_classes(classes, table), std::back_inserter(info_.notes));
     info_.classes = table.names();
     tree_->expect_walks(classes, walk_options());
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "shale/base/error.hpp"
-#include "shale/base/natural_order.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -154,22 +153,6 @@ Error SoughtFiles::in_hidden_class(std::string_view what, const std::string& pat
 std::string suffixes_option(std::string_view text) {
   if (text.empty()) (void)suffix_of(text, text);
   return SoughtFiles(text).text();
-}
-
-// The first class whose label is another number than its name, where all names are numbers.
-std::string note_on_numbers(const std::vector<std::string>& classes, const ClassTable& table) {
-  std::string note;
-  for (const std::string& name : classes) {
-    const std::optional<std::uint64_t> number = number_of_name(name);
-    if (!number) return {};
-    const std::int64_t label = table.label_of(name).value_or(-1);
-    if (!note.empty() || static_cast<std::uint64_t>(label) == *number) continue;
-    note = fmt::format(
-        "the names of the classes are numbers, and their labels are others: class '{}' has label "
-        "{}; --class-order number takes the numbers as labels, --class-order natural their order",
-        printable(name), label);
-  }
-  return note;
 }
 
 std::vector<std::string> notes_on_classes(const std::vector<std::string>& classes,

@@ -133,6 +133,21 @@ ClassTable table_in_order(std::vector<std::string> names, ClassOrder order,
   return {std::move(by_number), where, memory_bytes};
 }
 
+std::string note_on_numbers(const std::vector<std::string>& classes, const ClassTable& table) {
+  std::string note;
+  for (const std::string& name : classes) {
+    const std::optional<std::uint64_t> number = number_of_name(name);
+    if (!number) return {};
+    const std::int64_t label = table.label_of(name).value_or(-1);
+    if (!note.empty() || static_cast<std::uint64_t>(label) == *number) continue;
+    note = fmt::format(
+        "the names of the classes are numbers, and their labels are others: class '{}' has label "
+        "{}; --class-order number takes the numbers as labels, --class-order natural their order",
+        printable(name), label);
+  }
+  return note;
+}
+
 ClassTable load_class_table(const std::string& path, std::uint64_t memory_bytes) {
   std::vector<std::string> names;
   std::error_code error;  // what is wrong with the path shows when it is opened

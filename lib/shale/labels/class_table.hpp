@@ -77,6 +77,11 @@ class ClassTable {
 [[nodiscard]] ClassTable table_in_order(std::vector<std::string> names, ClassOrder order,
                                         const std::string& where, std::uint64_t memory_bytes);
 
+/// What to tell of classes whose names are all numbers, where these are not their labels; empty:
+/// nothing.
+[[nodiscard]] std::string note_on_numbers(const std::vector<std::string>& classes,
+                                          const ClassTable& table);
+
 /// The table of a finished dataset, or of a text file with one class name per line (without the
 /// blanks around it).
 /// Errors: Code::not_found; Code::bad_content for a file without names or with an empty line

@@ -12,6 +12,7 @@
 
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
+#include "shale/browse/indexed_join.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
@@ -20,7 +21,6 @@
 #include "shale/numbers/time_text.hpp"
 #include "shale/report/index_walk.hpp"
 #include "shale/report/snippets.hpp"
-#include "shale/sources/indexed_join.hpp"
 #include "shale/verify/verify.hpp"
 
 namespace shale {

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "shale/base/path_text.hpp"
+#include "shale/browse/indexed_join.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/manifest/csv.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
-#include "shale/sources/indexed_join.hpp"
 
 namespace shale {
 namespace {

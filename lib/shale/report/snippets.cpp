@@ -9,12 +9,12 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/python_literal.hpp"
 #include "shale/base/shell_word.hpp"
+#include "shale/browse/indexed_join.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/row_storage.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/report/page_template.hpp"
-#include "shale/sources/indexed_join.hpp"
 
 namespace shale {
 namespace {

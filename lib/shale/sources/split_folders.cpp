@@ -10,9 +10,9 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/datasets/foreign_file.hpp"
-#include "shale/folders/split_names.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/labels/class_table.hpp"
+#include "shale/labels/split_names.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
 

@@ -1,4 +1,4 @@
-#include "shale/sources/indexed_join.hpp"
+#include "shale/browse/indexed_join.hpp"
 
 #include <algorithm>
 #include <filesystem>

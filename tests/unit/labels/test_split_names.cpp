@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "shale/folders/split_names.hpp"
+#include "shale/labels/split_names.hpp"
 
 namespace shale {
 namespace {

@@ -1,4 +1,4 @@
-#include "shale/folders/split_names.hpp"
+#include "shale/labels/split_names.hpp"
 
 #include <algorithm>
 #include <optional>
