@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 import subprocess
+import unicodedata
 import zipfile
 
 import pytest
@@ -158,3 +159,23 @@ def test_archives_of_arrays_stay_arrays(tmp_path):
     os.rename(tmp_path / "x.npz", tmp_path / "x.zip")
     run_shale("convert", tmp_path / "x.zip", tmp_path / "out.npz")
     assert (np.load(tmp_path / "out.npz")["x"] == np.arange(4)).all()
+
+
+def test_labels_and_names_of_files_in_two_forms_of_unicode(tmp_path):
+    """A Mac's zip has NFD, a spreadsheet NFC, or the other way round; where both have one form nothing is said."""
+    names = ["café/Müller.jpg", "가/が.jpg", "plain.jpg"]
+    for files, keys in (("NFD", "NFC"), ("NFC", "NFD"), ("NFD", "NFD")):
+        folder = tmp_path / (files + keys)
+        for seed, name in enumerate(names):
+            write(folder, unicodedata.normalize(files, name), jpeg(seed))
+        rows = "".join(f"{unicodedata.normalize(keys, name)},{label}\n" for label, name in enumerate(names))
+        (tmp_path / "labels.csv").write_text("path,label\n" + rows)
+        for source in (folder, pack(folder, tmp_path / f"{files}{keys}.zip", "zip", "-qr")):
+            out = tmp_path / f"out-{source.name}"
+            told = run_shale("convert", source, out, "--to", "record", "--labels", tmp_path / "labels.csv")
+            assert (b"accents in two characters" in told.stderr) == (files != keys)
+            rows_of = {run_shale("cat", out, str(row), "--field", "key").stdout.decode().rstrip(): row for row in range(3)}
+            for label, name in enumerate(names):
+                row = rows_of[unicodedata.normalize(files, name)]
+                assert run_shale("cat", out, str(row), "--field", "label").stdout.strip() == str(label).encode()
+            run_shale("verify", out, "--against", source, "--labels", tmp_path / "labels.csv")

@@ -521,6 +521,8 @@ class FolderList final : public InputList {
     if (labels.are_reals()) return list_for_fields(found);
     info_.left_out.add(labels.left_out());
     info_.notes.insert(info_.notes.end(), labels.notes().begin(), labels.notes().end());
+    if (labels.has_marks() != found.have_marks())
+      info_.notes.push_back(note_on_marks(request_.labels.path, found.have_marks()));
     std::optional<ClassTable> table;
     std::uint64_t unmatched = 0, of_other_classes = 0;
     const LabelJoin join{

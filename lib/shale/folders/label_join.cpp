@@ -10,6 +10,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/labels/composed_text.hpp"
 
 namespace shale {
 namespace {
@@ -75,6 +76,8 @@ void FoundFiles::add(std::string_view folder, const WalkedFile& file) {
   are_nested_ = are_nested_ || !folder.empty();
   have_back_slashes_ = have_back_slashes_ || folder.find('\\') != std::string_view::npos ||
                        file.name.find('\\') != std::string_view::npos;
+  have_marks_ =
+      have_marks_ || composed_text(folder) != folder || composed_text(file.name) != file.name;
   ++count_;
   files_->add({.folder = folder,
                .name = file.name,
@@ -99,7 +102,7 @@ void FoundFiles::rewind() {
 }
 
 void FoundFiles::order_by(const LabelList& labels, const std::function<void()>& stop_if_asked) {
-  if (labels.match() == KeyMatch::path || placed_) return;
+  if ((labels.match() == KeyMatch::path && !have_marks_) || placed_) return;
   SortedTable<PlacedRow> placed(scratch_folder_, memory_bytes_);
   while (const std::optional<FoundRow> found = files_->next()) {
     stop_if_asked();

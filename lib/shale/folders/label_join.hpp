@@ -50,6 +50,8 @@ class FoundFiles {
   [[nodiscard]] bool may_be_of_windows() const { return !have_back_slashes_; }
   /// Calls `use` for each, in their own order; before order_by.
   void for_each(const std::function<void(const WalkedFile& file)>& use);
+  /// As LabelList::has_marks, of their names.
+  [[nodiscard]] bool have_marks() const { return have_marks_; }
 
   /// In the order of the places that `labels` gives them.
   void order_by(const LabelList& labels, const std::function<void()>& stop_if_asked);
@@ -66,7 +68,7 @@ class FoundFiles {
   std::uint64_t memory_bytes_;
   std::optional<SortedTable<FoundRow>> files_;
   std::optional<SortedTable<PlacedRow>> placed_;  // instead
-  bool are_nested_ = false, have_back_slashes_ = false;
+  bool are_nested_ = false, have_back_slashes_ = false, have_marks_ = false;
   std::uint64_t number_ = 0, count_ = 0;
 };
 

@@ -239,6 +239,15 @@ std::string note_on_loose_files(const SoughtFiles& sought, std::uint64_t count) 
                      fmt::format("{}s beside the class folders are", sought.one())));
 }
 
+std::string note_on_marks(const std::string& labels_file, bool are_in_files) {
+  return fmt::format(
+      "{} have letters with accents in two characters (Unicode's form NFD, as a Mac has them), {} "
+      "in "
+      "one (NFC): they are compared as one",
+      are_in_files ? "names of files" : "keys in " + printable(labels_file),
+      are_in_files ? "keys in " + printable(labels_file) : "names of files");
+}
+
 std::string note_on_cut_loops(std::uint64_t count) {
   return fmt::format("{} back to a folder above; such links are not followed",
                      format_counted(count, "link leads", "links lead"));

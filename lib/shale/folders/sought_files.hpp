@@ -91,6 +91,7 @@ class FoldersInside {
 };
 
 [[nodiscard]] std::string note_on_loose_files(const SoughtFiles& sought, std::uint64_t count);
+[[nodiscard]] std::string note_on_marks(const std::string& labels_file, bool are_in_files);
 [[nodiscard]] std::string note_on_cut_loops(std::uint64_t count);
 
 /// What the user is told of rows of labels without file; `one` is the word for a file.

@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/labels/class_table.hpp"
+#include "shale/labels/composed_text.hpp"
 
 namespace shale {
 namespace {
@@ -19,7 +20,9 @@ std::string header_hint(std::string_view key, std::string_view label) {
       printable(key), printable(label));
 }
 
-LabelPlace place_of_path(std::string_view path) {
+LabelPlace place_of_path(std::string_view written) {
+  const std::string composed = composed_text(written);
+  const std::string_view path = composed;
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {.name = std::string(path)};
   return {.folder = std::string(path.substr(0, slash)),
@@ -125,6 +128,7 @@ void LabelList::read_rows(const LabelListRequest& request) {
       kinds_.note(row.number, row.label);
       return rows_.add({place_of_number(number++), std::string(row.label)});
     }
+    has_marks_ = has_marks_ || composed_text(row.key) != row.key;
     note_header(row, request);
     if (!first_.is_held || !row.may_be_header) add_row(row.number, row.key, row.label, request);
   });

@@ -98,6 +98,9 @@ class LabelList {
   /// numbers. Of ground truth those of all synsets, whatever `needs_names` says.
   [[nodiscard]] std::vector<std::string> class_names() const;
   [[nodiscard]] std::uint64_t rows() const { return rows_.count(); }
+  /// Whether keys have letters with their marks as characters of their own (composed_text). Places
+  /// are composed.
+  [[nodiscard]] bool has_marks() const { return has_marks_; }
   /// Its columns that are neither keys nor labels.
   [[nodiscard]] const LeftOutList& left_out() const { return left_out_; }
   /// What the user should know of how it was read.
@@ -153,6 +156,7 @@ class LabelList {
   SortedTable<PlacedLabel> rows_;
   KeyMatch match_ = KeyMatch::path;
   KeyShapes shapes_;
+  bool has_marks_ = false;  // of keys
   LeftOutList left_out_;
   std::vector<std::string> notes_;
   std::set<std::string> names_;
