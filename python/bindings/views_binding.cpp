@@ -321,8 +321,12 @@ class Views {
         .hint("leave such images out, or limit the longer side: Resize(..., max_size=)");
   }
 
-  // As it is opened, by its EXIF orientation: the view is not of the size that the header says.
-  static bool is_turned_by_pillow(const ImageInfo& info) { return info.type == ImageType::tiff; }
+  // As it is opened, by its EXIF orientation: the view is not of the size that the header says. Of
+  // HEIC and AVIF libheif says it of the turned image.
+  static bool is_turned_by_pillow(const ImageInfo& info) {
+    return info.type == ImageType::tiff || info.type == ImageType::heic ||
+           info.type == ImageType::avif;
+  }
 
   void draw_one(BatchImage& image, std::size_t i, std::uint64_t seed) const {
     if (!image.bytes) return;
@@ -347,7 +351,7 @@ class Views {
       return;
     }
     if (is_turned_by_pillow(info)) {
-      image.reason = "cannot be decoded here: a TIFF image";
+      image.reason = fmt::format("cannot be decoded here: {}", name_of(info.type));
       return;
     }
     try {

@@ -29,6 +29,11 @@ bool is_beside_archives(std::string_view name) {
                              [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
+bool is_file(const std::string& path) {
+  const std::optional<struct stat> facts = facts_behind(path);
+  return facts && S_ISREG(facts->st_mode);
+}
+
 // Empty: there are other things in it.
 std::vector<std::string> archives_of_folder(const std::string& folder) {
   std::vector<std::string> archives;
@@ -43,10 +48,6 @@ std::vector<std::string> archives_of_folder(const std::string& folder) {
   });
   if (!are_all || archives.empty()) return {};
   std::ranges::sort(archives);
-  const auto is_file = [](const std::string& path) {
-    const std::optional<struct stat> facts = facts_behind(path);
-    return facts && S_ISREG(facts->st_mode);
-  };
   return std::ranges::all_of(archives, is_file) && archive_kind_of(archives.front())
              ? archives
              : std::vector<std::string>();
@@ -59,7 +60,7 @@ std::vector<std::string> archives_of_names(const std::string& word) {
   const bool may_be_pattern = names.find_first_of("{*?[") != names.npos &&
                               (names.ends_with('}') || has_archive_suffix(names));
   if (!is_list && !may_be_pattern) return {};
-  if (is_list && !facts_behind(word.substr(1))) return {};
+  if (is_list && !is_file(word.substr(1))) return {};
   std::vector<std::string> archives;
   for (SetMember& file : files_of_set(word).value_or(std::vector<SetMember>())) {
     if (!has_archive_suffix(file.path)) return {};
@@ -104,8 +105,7 @@ std::string shown_archives(const ArchivePath& path, const std::string& given) {
 
 std::vector<std::string> with_archives_joined(std::vector<std::string> words) {
   const auto is_archive = [](const std::string& word) {
-    const std::optional<struct stat> facts = facts_behind(word);
-    return facts && S_ISREG(facts->st_mode) && archive_kind_of(word);
+    return is_file(word) && archive_kind_of(word);
   };
   if (words.size() < 2 || !std::ranges::all_of(words, is_archive)) return words;
   return {word_of_files(words)};
