@@ -15,6 +15,7 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
+#include "tools/finding_list.hpp"
 
 // Inputs that are not datasets, such as folders of images: what info and verify say of them.
 
@@ -204,7 +205,7 @@ int info_of_input(const InputRequest& request, Console& console) {
   return kDone;
 }
 
-int verify_input(const InputRequest& request, bool decodes, Console& console) {
+int verify_input(const InputRequest& request, bool decodes, Console& console, FindingList* list) {
   Json json = {{"ok", true}, {"samples", 0}, {"bytes", 0}, {"findings", 0}, {"undecoded", 0}};
   json["first_findings"] = json["notes"] = Json::array();
   const auto add = [&](const char* name, std::uint64_t count) {
@@ -216,6 +217,7 @@ int verify_input(const InputRequest& request, bool decodes, Console& console) {
   for_each_split(request, console.events(), [&](const InputRequest& one, const std::string& name) {
     const std::string& path = one.inputs.front();
     const FindingSink sink = [&](Finding finding) {
+      if (list != nullptr) list->add(finding);
       if (++told > kToldFindings) return;
       if (console.is_json()) {
         finding.file = name;

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,6 +29,8 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
+#include "tools/finding_list.hpp"
+#include "tools/verify_sums.hpp"
 
 namespace shale::tools {
 namespace {
@@ -43,6 +47,12 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   }
   if (line.flag("quick")) request.depth = VerifyDepth::quick;
   if (line.flag("deep")) request.depth = VerifyDepth::deep;
+  if (line.has("sample")) {
+    refuse_options(line, "--sample", {"quick", "full", "deep", "against"});
+    request.part = parse_block_part(line.text("sample"), number_of_day());
+    request.depth = VerifyDepth::quick;  // and the blocks of the part
+  }
+  request.lists_findings = line.has("report");
   request.against = with_archives_joined(line.texts("against"));
   request.labels = label_file_of(line);
   refuse_idle_labels(request);
@@ -64,7 +74,17 @@ std::string joined(const std::vector<std::string>& claims) {
   return text;
 }
 
+std::string proof_of_part(const VerifiedPart& part) {
+  const double share = part.all_bytes == 0 ? 100
+                                           : 100 * static_cast<double>(part.bytes) /
+                                                 static_cast<double>(part.all_bytes);
+  return fmt::format(
+      "part {}/{}: {} of {} ({:.3g}%) are as they were written (the others were not read)",
+      part.number, part.count, format_size(part.bytes), format_size(part.all_bytes), share);
+}
+
 std::string proof_of(const VerifyRequest& request, const VerifyReport& report) {
+  if (report.part.count > 0) return proof_of_part(report.part);
   const std::string& compared = report.comparison.sentence;
   std::vector<std::string> claims;
   std::string limit;
@@ -205,6 +225,17 @@ std::string found_text(const VerifyReport& report) {
   return report.findings == report.bad_when_written ? ": every byte is as it was written" : "";
 }
 
+Json facts_of(const VerifyReport& report) {
+  Json json = verify_facts(report);
+  if (const VerifiedPart& part = report.part; part.count > 0) {
+    json["part"] = {{"number", part.number},
+                    {"count", part.count},
+                    {"bytes", part.bytes},
+                    {"all_bytes", part.all_bytes}};
+  }
+  return json;
+}
+
 struct Verified {
   VerifyReport report;
   int code = kDone;
@@ -212,11 +243,13 @@ struct Verified {
 
 // One dataset: what the user reads of it, but for --json.
 // `split`: its name, if it is one of several.
-Verified verify_one(const VerifyRequest& request, Console& console, const std::string& split = {}) {
+Verified verify_one(const VerifyRequest& request, Console& console, FindingList* list,
+                    const std::string& split = {}) {
   std::uint64_t told = 0;
   const FindingSink sink = [&](Finding finding) {
-    if (++told > kToldFindings || console.is_json()) return;
     if (!split.empty() && !finding.file.empty()) finding.file = join_path(split, finding.file);
+    if (list != nullptr) list->add(finding);
+    if (++told > kToldFindings || console.is_json()) return;
     console.finding(finding);
   };
   Verified verified{.report = verify(request, sink, console.events())};
@@ -254,7 +287,7 @@ int worse_of(int one, int other) {
 
 // A damaged or unfinished split is no reason to say nothing of the others.
 int verify_splits(const VerifyRequest& request, const std::vector<std::string>& splits,
-                  Console& console) {
+                  Console& console, FindingList* list) {
   Json json = {{"ok", true}, {"shards", 0},   {"samples", 0},
                {"bytes", 0}, {"findings", 0}, {"splits", Json::object()}};
   const auto add = [&](const char* name, std::uint64_t count) {
@@ -269,9 +302,9 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
     one.dataset = join_path(request.dataset, name);
     one.against = sources[split];
     try {
-      const Verified verified = verify_one(one, console, name);
+      const Verified verified = verify_one(one, console, list, name);
       const VerifyReport& report = verified.report;
-      json["splits"][name] = verify_facts(report);
+      json["splits"][name] = facts_of(report);
       add("shards", report.shards);
       add("samples", report.samples);
       add("bytes", report.bytes);
@@ -297,16 +330,17 @@ bool can_be_verified(const std::string& path) {
 }
 
 // What makes no table along its first axes is only read along others.
-std::optional<Verified> verify_file(const VerifyRequest& request, bool is_turned,
-                                    Console& console) try {
-  return verify_one(request, console);
+std::optional<Verified> verify_file(const VerifyRequest& request, bool is_turned, Console& console,
+                                    FindingList* list) try {
+  return verify_one(request, console, list);
 } catch (const Error& error) {
   if (!is_turned || error.code() != Code::unsupported) throw;
   return std::nullopt;
 }
 
 // Each input, then how they go together.
-int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& console) {
+int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& console,
+                  FindingList* list) {
   if (!request.against.empty()) {
     throw Error(Code::usage,
                 "inputs that are joined, or read along --axis, are verified by themselves, and not "
@@ -323,11 +357,11 @@ int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& co
     part.join = {};
     const std::string name = word.substr(0, word.size() - part.dataset.size());
     if (!can_be_verified(part.dataset)) continue;
-    const std::optional<Verified> own = verify_file(part, !inputs.axes.empty(), console);
+    const std::optional<Verified> own = verify_file(part, !inputs.axes.empty(), console, list);
     if (!own) continue;
     const Verified& verified = *own;
     json["parts"][name.empty() ? word : name.substr(0, name.size() - 1)] =
-        verify_facts(verified.report);
+        facts_of(verified.report);
     json["shards"] = json["shards"].get<std::uint64_t>() + verified.report.shards;
     json["bytes"] = json["bytes"].get<std::uint64_t>() + verified.report.bytes;
     findings += verified.report.findings;
@@ -339,6 +373,7 @@ int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& co
   const JoinVerdict join = verify_join(
       inputs,
       [&](const Finding& finding) {
+        if (tells && list != nullptr) list->add(finding);
         if (!tells || ++told > kToldFindings) return;
         first.push_back(finding);
         if (!console.is_json()) console.finding(finding);
@@ -367,12 +402,13 @@ int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& co
   return code;
 }
 
-}  // namespace
-
-int run_verify(const CommandLine& line, Console& console) {
+int verify_word(const CommandLine& line, Console& console, FindingList* list) {
+  if (line.has("export")) return export_sums_of(line, console, list);
+  if (const std::optional<SumList> sums = sum_list_in_against(line))
+    return verify_by_sums(line, *sums, console, list);
   VerifyRequest request = verify_request_of(line);
   if (const std::optional<InputRequest> inputs = joined_inputs(line))
-    return verify_inputs(request, *inputs, console);
+    return verify_inputs(request, *inputs, console, list);
   if (std::optional<InputRequest> input = listed_input(line); input && request.against.empty()) {
     if (request.depth == VerifyDepth::quick) {
       throw Error(Code::usage, "--quick reads no files, and there is nothing else to verify")
@@ -381,16 +417,36 @@ int run_verify(const CommandLine& line, Console& console) {
     }
     input->jobs = request.jobs;
     input->memory_bytes = request.memory_bytes;
-    return verify_input(*input, request.depth == VerifyDepth::deep, console);
+    return verify_input(*input, request.depth == VerifyDepth::deep, console, list);
   }
   if (const std::vector<std::string> splits = splits_in(request.dataset); !splits.empty())
-    return verify_splits(request, splits, console);
+    return verify_splits(request, splits, console, list);
   // One split of several, where the source may be that of all.
   if (request.against.size() == 1)
     request.against = source_of_split(request.against.front(), request.dataset, console.events());
-  const Verified verified = verify_one(request, console);
-  if (console.is_json()) console.report(verify_facts(verified.report), "");
+  const Verified verified = verify_one(request, console, list);
+  if (console.is_json()) console.report(facts_of(verified.report), "");
   return verified.code;
+}
+
+}  // namespace
+
+int run_verify(const CommandLine& line, Console& console) {
+  std::optional<FindingList> list;
+  if (line.has("report")) list.emplace(line.text("report"));
+  int code = kDone;
+  try {
+    code = verify_word(line, console, list ? &*list : nullptr);
+  } catch (...) {
+    if (list) list->finish();
+    throw;
+  }
+  if (!list) return code;
+  list->finish();
+  if (!console.is_json() && !console.is_quiet())
+    console.print(fmt::format("wrote {}: {}\n", printable(line.text("report")),
+                              format_counted(list->lines(), "finding", "findings")));
+  return code;
 }
 
 }  // namespace shale::tools

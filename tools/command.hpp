@@ -22,6 +22,7 @@
 namespace shale::tools {
 
 class CommandLine;
+class FindingList;
 
 /// One line of the command table; its options are those of tools/option_table.
 struct Command {
@@ -140,7 +141,8 @@ void refuse_idle_join(const CommandLine& line, const std::vector<std::string>& s
 
 /// What `shale info` and `shale verify` say of such an input. Return exit codes.
 [[nodiscard]] int info_of_input(const InputRequest& request, Console& console);
-[[nodiscard]] int verify_input(const InputRequest& request, bool decodes, Console& console);
+[[nodiscard]] int verify_input(const InputRequest& request, bool decodes, Console& console,
+                               FindingList* list);
 /// What a plan says of it, as lines of text; empty for any other input. Errors: as check_input.
 [[nodiscard]] std::string text_of_planned_input(const ConvertRequest& request,
                                                 const Events& events);

@@ -46,9 +46,15 @@ constexpr Option kOptions[] = {
     {"verify", "full", "", "",
      "(default) also check every block, every checksum and the structure of the container"},
     {"verify", "deep", "", "", "also recompute the digests and decode the images"},
+    {"verify", "sample", "P%|N/T|SIZE", "",
+     "verify a part of the blocks: N/T is part N of T; of 5% or 10GiB each day reads another part"},
+    {"verify", "report", "FILE", "",
+     "write a line for each finding into FILE: .tsv has columns, .jsonl JSON"},
+    {"verify", "export", "sha256sum", "",
+     "print the lines of sha256sum for the files, which are compared with the manifest"},
     {"verify", "against", "SOURCE", "",
-     "folder, dataset or array that must hold the same samples; NAME=FILE or NAME=FOLDER for each "
-     "of several",
+     "folder, dataset or array that must hold the same samples, or a list as sha256sum or md5sum "
+     "writes it; NAME=FILE or NAME=FOLDER for each of several",
      kRepeated},
     {"verify", "strict", "", "",
      "count files that are not part of the dataset as damage, not only those that are"},

@@ -71,6 +71,12 @@ struct SourceComparison {
   std::string sentence;  ///< "the source holds the same samples"; empty: none
 };
 
+/// The part of a dataset whose blocks were read.
+struct VerifiedPart {
+  std::uint64_t number = 0, count = 0;     ///< part `number`, from 0, of `count`; 0: all was read
+  std::uint64_t bytes = 0, all_bytes = 0;  ///< in its blocks, in all blocks
+};
+
 struct VerifyReport {
   std::uint64_t shards = 0, samples = 0, bytes = 0;  ///< looked at
   std::uint64_t findings = 0;
@@ -89,6 +95,7 @@ struct VerifyReport {
   bool is_compared = true;          ///< false: damage ended the comparison with the source
   bool has_images = false;          ///< there are images, which VerifyDepth::deep decodes
   SecondOpinion second_opinion;     ///< VerifyDepth::deep only
+  VerifiedPart part;                ///< of `shale verify --sample`
 };
 
 /// Verifies a dataset, and reports exactly what is damaged. Damage is a finding and never ends the

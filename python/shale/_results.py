@@ -86,6 +86,8 @@ class VerifyResult:
     notes: Tuple[str, ...]  #: what could not be verified, a sentence each
     splits: Mapping[str, VerifyResult] = field(default_factory=dict)  #: of a dataset per split: each of them, by name; all else is their sum
     parts: Mapping[str, VerifyResult] = field(default_factory=dict)  #: of inputs that are joined: those that were verified, by name
+    part: Optional[Mapping[str, int]] = None  #: with ``sample``: ``number`` of ``count``, ``bytes`` of ``all_bytes``
+    sums: Optional[Mapping[str, Any]] = None  #: of checksums: ``files``, ``missing``, ``different``, ``additional``, with ``export`` ``lines``
     without_partner: int = 0  #: of inputs that are joined: samples that not all of them have; with ``partners`` they do not count as findings
 
     def __bool__(self) -> bool:
@@ -332,6 +334,8 @@ def verify_result(facts: dict) -> VerifyResult:
         second_opinion=opinion and of_facts(SecondOpinion, opinion),
         comparison=comparison and of_facts(SourceComparison, comparison),
         strays=tuple(map(unescaped, facts.get("strays", ()))),
+        part=facts.get("part"),
+        sums=facts.get("sums"),
         notes=tuple(facts.get("notes", ())) or tuple(note for each in splits.values() for note in each.notes),
         splits=splits,
         parts=parts,

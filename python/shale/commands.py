@@ -251,6 +251,9 @@ def verify(
     full: bool = False,
     deep: bool = False,
     strict: bool = False,
+    sample: Union[None, int, str] = None,
+    report: Optional[Path] = None,
+    export: Optional[str] = None,
     against: Union[None, Paths, Mapping[str, Paths]] = None,
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
@@ -273,8 +276,11 @@ def verify(
         full: the default: also every block, every checksum and the structure of the container.
         deep: also recompute the digests, decode the images, and ask the container's own library.
         strict: files beside the dataset that are not part of it are findings, too; else they are in ``notes`` and ``strays``.
-        against: the folder, dataset or arrays that must hold the same samples; a mapping of names to paths for columns, or for inputs
-            that are joined.
+        sample: verify a part of the blocks: ``"N/T"`` for part N of T; ``"5%"`` or a size, of which each day reads another part.
+        report: a file, ``.tsv`` or ``.jsonl``, that gets a line for each finding.
+        export: ``"sha256sum"``: the lines of that program for the files, in ``result.sums["lines"]``.
+        against: the folder, dataset or arrays that must hold the same samples, or a list as sha256sum or md5sum writes it; a mapping of
+            names to paths for columns, or for inputs that are joined.
         labels: of a flat folder given as ``against``.
         label_column, key_column, label_separator, strip_prefix: as in :func:`convert`.
         on, partners: how inputs with names are joined, as in :func:`convert`.

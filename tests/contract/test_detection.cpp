@@ -45,10 +45,10 @@ TEST_CASE("detection: nobody bids on an empty file, zeros, text or random bytes"
   });
 }
 
-TEST_CASE("detection: a suffix alone, on a file of something else, is no evidence") {
+TEST_CASE("detection: a suffix alone, on a file of something else, is at most a guess") {
   for_each_format([](const Format& format) {
     for (const std::string_view suffix : format.suffixes) {
-      CHECK(bid_on(format, std::string(5000, 'x'), "a" + std::string(suffix)) == 0);
+      CHECK(bid_on(format, std::string(5000, 'x'), "a" + std::string(suffix)) <= 1);
     }
   });
 }

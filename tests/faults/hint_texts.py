@@ -52,6 +52,12 @@ def pattern_of(hint):
 
 # Why no row of FOLLOWED leads to a hint, and what tests it instead: the hints.
 NOT_FOLLOWED = {
+    "of parts, lists of findings and of checksums: done in tests/interop/test_sums.py": (
+        "run '{}' to make them, or leave out --sample",
+        "choose another --report",
+        "pass --export sha256sum",
+        "run 'shale verify {}' to see what is damaged",
+    ),
     "needs samples without an image or with several, of an input with names": ("name the field of the images with --fields",),
     "needs files that other writers make, or is told by shale.Dataset (tests/interop/test_set_index.py)": (
         "'shale convert' reads the set",

@@ -33,6 +33,7 @@ ROOMS = INSTALLED | {
     "shards": "base io data wire format flow manifest",
     "arrays": "base io data wire format shards",
     "datasets": "base io data format flow manifest shards",
+    "sums": "base io data flow manifest shards",
     "encoding": "base io data wire numbers format flow image pixels shards convert.hpp",
     "sampling": "base io flow arrays",
     "loading": "base io data format flow image pixels manifest shards datasets dataset.hpp",

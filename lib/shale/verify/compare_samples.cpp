@@ -28,7 +28,7 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kMostHeldFindings = 1000;
+constexpr std::uint64_t kMostHeldFindings = 1000, kBytesOfFinding = 512;
 
 Finding finding_of(std::string message) {
   Finding finding;
@@ -332,7 +332,7 @@ class SampleComparison {
   void hold(Finding finding, std::optional<std::size_t> absent_of_run = std::nullopt,
             std::uint64_t row = 0) {
     if (!absent_of_run) ++found_;
-    if (held_.size() < kMostHeldFindings) held_.push_back({std::move(finding), absent_of_run, row});
+    if (held_.size() < most_held_) held_.push_back({std::move(finding), absent_of_run, row});
   }
 
   // Instead of all that is held.
@@ -490,7 +490,10 @@ class SampleComparison {
   OpenShards open_;                                   // for what findings say
   RunsOfDataset runs_{manifest_};
   ComparedFacts facts_;
-  std::vector<Held> held_;   // at most kMostHeldFindings
+  // More where all are wanted: an eighth of the memory.
+  const std::uint64_t most_held_ = std::max(
+      kMostHeldFindings, request_.lists_findings ? request_.memory_bytes / 8 / kBytesOfFinding : 0);
+  std::vector<Held> held_;
   std::uint64_t found_ = 0;  // held or not, but for samples that are not in the source
   bool has_unknown_labels_ = false;
 };

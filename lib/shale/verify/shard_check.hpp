@@ -14,6 +14,9 @@
 
 namespace shale {
 
+/// Of the findings of one task that are kept, if only the first are wanted.
+inline constexpr std::uint64_t kFirstFindings = 200;
+
 /// What the workers of a deep check may hold: each a small sample, and one of them a large one.
 struct SampleLimits {
   std::uint64_t small_bytes = 0, large_bytes = 0;
@@ -41,6 +44,7 @@ struct ShardCheck {
   bool has_ordered_places = false;         ///< the values of a field lie in the order of the rows
   bool is_damaged = false;  ///< its bytes, or its index, are not as they were written
   SampleLimits limits;
+  std::uint64_t kept_findings = kFirstFindings;  ///< of each task
 
   /// Errors: Code::interrupted if nobody waits for the tasks any more.
   void stop_if_over() const;
@@ -61,24 +65,24 @@ struct ShardCheck {
 /// make one for each row.
 class TaskFindings {
  public:
+  explicit TaskFindings(std::uint64_t most = kFirstFindings) : most_(most) {}
   /// `make` returns the finding. It is called only for one that is kept.
   template <class Make>
   void add(const Make& make) {
-    if (count_++ < kMostKept) kept_.push_back(make());
+    if (count_++ < most_) kept_.push_back(make());
   }
   /// Those of the next task.
   void append(TaskFindings next) {
     count_ += next.count_;
     for (Finding& finding : next.kept_) {
-      if (kept_.size() < kMostKept) kept_.push_back(std::move(finding));
+      if (kept_.size() < most_) kept_.push_back(std::move(finding));
     }
   }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::vector<Finding>& kept() { return kept_; }
 
  private:
-  static constexpr std::uint64_t kMostKept = 200;
-  std::uint64_t count_ = 0;
+  std::uint64_t most_, count_ = 0;
   std::vector<Finding> kept_;
 };
 

@@ -65,6 +65,31 @@ void ShardTasks::prove_bytes(const std::shared_ptr<ShardCheck>& check) {
   log_.finish(bytes_of_files(check->reader.shard()));
 }
 
+void ShardTasks::prove_blocks(const std::shared_ptr<ShardCheck>& check, const BlockRange& blocks) {
+  StraddlingJoin join;
+  Walk none;
+  const std::vector<ManifestFile>& files = check->reader.shard().files;
+  for (std::size_t file = 0; file < files.size(); ++file) {
+    const std::uint64_t first_block = check->first_block[file];
+    const auto byte_of = [&](std::uint64_t block) {
+      return std::min((std::max(block, first_block) - first_block) * kBlockBytes,
+                      files[file].bytes);
+    };
+    const std::uint64_t end = byte_of(blocks.last);
+    for (std::uint64_t begin = byte_of(blocks.first); begin < end;) {
+      const ByteRange range{file, begin, begin + std::min(kRangeBytes, end - begin)};
+      pipeline_.submit([check, range](unsigned) {
+        TaskResult result;
+        result.range = verify_range(*check, range);
+        return result;
+      });
+      take_ranges(*check, join, none, most_in_flight());
+      begin = range.end;
+    }
+  }
+  take_ranges(*check, join, none, 0);
+}
+
 // A task for each range, with the rows of a split walk that lie in it.
 void ShardTasks::submit_ranges(const std::shared_ptr<ShardCheck>& check, std::size_t file,
                                Walk& walk, StraddlingJoin& join) {

@@ -17,6 +17,11 @@
 
 namespace shale {
 
+/// Blocks [first, last) of a shard, whose files are numbered on from one to the next.
+struct BlockRange {
+  std::uint64_t first = 0, last = 0;
+};
+
 /// The schedule of a verification: cuts the work on one shard after the other into tasks, and takes
 /// their results in the order of the shard, so that findings come in the same order for any number
 /// of threads. Its owner's manifest and log outlive it; destroyed early, its tasks end at their
@@ -37,6 +42,8 @@ class ShardTasks {
   /// on a thread of its own. What the walk finds comes last, so that the order of the findings is
   /// always the same. Errors: Code::interrupted; Code::io.
   void prove_bytes(const std::shared_ptr<ShardCheck>& check);
+  /// Some of its blocks, and the values that lie in them as a whole. Errors: same.
+  void prove_blocks(const std::shared_ptr<ShardCheck>& check, const BlockRange& blocks);
   /// The digests of all samples, and their images. Errors: Code::interrupted; Code::limit;
   /// Code::io.
   void prove_digests(const std::shared_ptr<ShardCheck>& check);

@@ -1,5 +1,6 @@
 #include "shale/verify/shard_verifier.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -23,6 +24,13 @@ std::shared_ptr<ShardCheck> ShardVerifier::open(const ManifestShard& shard,
   auto check = std::make_shared<ShardCheck>(
       manifest, first_sample, ShardReader(dataset_.paths, manifest, shard, true, std::move(opened)),
       tasks_.is_over());
+  // Half of the memory for findings, if all are wanted: those of the tasks in flight.
+  constexpr std::uint64_t kBytesOfFinding = 512;
+  if (request_.lists_findings) {
+    const std::uint64_t tasks = 2 * std::uint64_t{std::max(1U, request_.jobs)};
+    check->kept_findings =
+        std::max(kFirstFindings, request_.memory_bytes / 2 / kBytesOfFinding / tasks);
+  }
   check->has_ordered_places = format_.can.places_ascend &&
                               manifest.layout.dialect == Dialect::own &&
                               manifest.layout.rows.has_index();
@@ -31,7 +39,8 @@ std::shared_ptr<ShardCheck> ShardVerifier::open(const ManifestShard& shard,
 }
 
 std::shared_ptr<ShardCheck> ShardVerifier::verify(const ManifestShard& shard,
-                                                  std::uint64_t first_sample, ShardFiles opened) {
+                                                  std::uint64_t first_sample, ShardFiles opened,
+                                                  BlockRange blocks_to_read) {
   const std::uint64_t findings_before = log_.findings();
   const auto check_list = [&](const ManifestFile& list, std::optional<InputFile>& file) {
     return !list.name.empty() && files_.check(dataset_.paths.lists, list, shard.name, file);
@@ -52,7 +61,11 @@ std::shared_ptr<ShardCheck> ShardVerifier::verify(const ManifestShard& shard,
   if (has_blocks) load_blocks(*check, *blocks, log_);
   // Without a list to tell blocks apart by, each file is proved as a whole.
   if (check->blocks.empty() && dataset_.manifest.layout.has_checksums) files_.check_all_of(shard);
-  if (request_.depth == VerifyDepth::quick) return check;
+  if (request_.depth == VerifyDepth::quick) {
+    if (blocks_to_read.first < blocks_to_read.last && !check->blocks.empty())
+      tasks_.prove_blocks(check, blocks_to_read);
+    return check;
+  }
   tasks_.prove_bytes(check);
   check->is_damaged = log_.findings() > findings_before;
   return check;

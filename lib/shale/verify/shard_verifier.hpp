@@ -23,10 +23,11 @@ class ShardVerifier {
                 unsigned workers);
 
   /// All that VerifyDepth::quick and VerifyDepth::full prove. `first_sample` is the number of its
-  /// row 0 in the dataset; files that are in `opened` are not opened again. nullptr: one cannot be
-  /// opened, which is among the findings. Errors: Code::interrupted; Code::io.
+  /// row 0 in the dataset; files that are in `opened` are not opened again. `blocks_to_read`: those
+  /// that are read at VerifyDepth::quick. nullptr: one cannot be opened, which is among the
+  /// findings. Errors: Code::interrupted; Code::io.
   std::shared_ptr<ShardCheck> verify(const ManifestShard& shard, std::uint64_t first_sample,
-                                     ShardFiles opened = {});
+                                     ShardFiles opened = {}, BlockRange blocks_to_read = {});
 
   [[nodiscard]] FileChecks& files() { return files_; }
   [[nodiscard]] ShardTasks& tasks() { return tasks_; }

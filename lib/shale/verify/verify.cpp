@@ -14,6 +14,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/index_change.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
@@ -204,18 +205,51 @@ class Verification {
   [[nodiscard]] const ShardLayout& layout() const { return dataset_.manifest.layout; }
 
   void check_shards() {
+    if (request_.part) choose_part();
     const auto visit = [this](std::uint64_t number, bool is_proved) {
       log_.events().stop_if_asked();
-      if (!is_proved) check_shard(dataset_.shards[number]);
+      if (!is_proved && request_.part) {
+        check_part(dataset_.shards[number]);
+      } else if (!is_proved) {
+        check_shard(dataset_.shards[number]);
+      }
       ++log_.report().shards;
       log_.report().samples += dataset_.shards.samples(number);
     };
-    if (SmallShards::can_prove(request_, dataset_)) {
+    if (!request_.part && SmallShards::can_prove(request_, dataset_)) {
       SmallShards(request_, dataset_, log_).prove_all(visit);
     } else {
       for (std::uint64_t number = 0; number < dataset_.shards.size(); ++number)
         visit(number, false);
     }
+  }
+
+  void choose_part() {
+    std::uint64_t blocks = 0, bytes = 0;
+    for (const ManifestShard& shard : dataset_.shards) {
+      for (const ManifestFile& file : shard.files) blocks += block_count(file.bytes);
+      bytes += bytes_of_files(shard);
+    }
+    part_ = blocks_of_part(*request_.part, blocks);
+    log_.report().part = {.number = part_.number, .count = part_.count, .all_bytes = bytes};
+    if (request_.part->is_of_day) {
+      log_.note(fmt::format("today's part is {} of {}: run daily, the command reads all in {}",
+                            part_.number, part_.count, format_counted(part_.count, "day", "days")));
+    }
+    log_.expect((part_.last - part_.first) * kBlockBytes);
+  }
+
+  void check_part(const ManifestShard& shard) {
+    std::uint64_t blocks = 0;
+    for (const ManifestFile& file : shard.files) blocks += block_count(file.bytes);
+    const auto in_shard = [&](std::uint64_t block) {
+      return std::min(std::max(block, blocks_before_) - blocks_before_, blocks);
+    };
+    const BlockRange range{in_shard(part_.first), in_shard(part_.last)};
+    blocks_before_ += blocks;
+    const std::uint64_t bytes_before = log_.report().bytes;
+    (void)verifier_.verify(shard, log_.report().samples, {}, range);
+    log_.report().part.bytes += log_.report().bytes - bytes_before;
   }
 
   void check_shard(const ManifestShard& shard) {
@@ -252,7 +286,9 @@ class Verification {
   const Format& format_;
   VerifyLog& log_;
   std::uint64_t unasked_shards_ = 0;
-  std::string obstacle_;  // why the first of them was not read by the library
+  BlocksOfPart part_;                // of VerifyRequest::part
+  std::uint64_t blocks_before_ = 0;  // the shard at hand
+  std::string obstacle_;             // why the first of them was not read by the library
   ShardVerifier verifier_;
 };
 
@@ -291,7 +327,15 @@ VerifyReport verify_standing(const VerifyRequest& request, const StandingState& 
     if (sink) sink(finding);
   };
   VerifyLog log(sink_of_standing, events);
-  if (const std::optional<OpenedDataset> dataset = open_to_verify(request, log)) {
+  const std::optional<OpenedDataset> dataset = open_to_verify(request, log);
+  const bool has_blocks = dataset && dataset->manifest.layout.has_checksums;
+  if (request.part && !has_blocks && log.findings() == 0) {
+    throw Error(Code::unsupported, "has no lists of blocks, which --sample chooses among")
+        .at(request.dataset)
+        .hint(fmt::format("run '{}' to make them, or leave out --sample",
+                          index_command(request.dataset, request.index_folder, {}, true)));
+  }
+  if (dataset) {
     Verification(request, *dataset, log).run();  // its threads and memory go with it
     if (!request.against.empty()) compare_with_source(request, *dataset, log);
   } else if (!request.against.empty() && log.findings() == 0) {

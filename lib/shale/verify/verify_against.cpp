@@ -11,7 +11,6 @@
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/transform.hpp"
-#include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
@@ -23,6 +22,7 @@
 #include "shale/sources/array_words.hpp"
 #include "shale/sources/chosen_fields.hpp"
 #include "shale/sources/dataset_source.hpp"
+#include "shale/sources/frames_source.hpp"
 #include "shale/sources/input_request.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/made_of_folder.hpp"
@@ -336,18 +336,14 @@ void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, Ve
                            : "write path<TAB>label in every line");
   }
   std::unique_ptr<Source> source = open_list(
-      request.stdin_copy->path(),
-      {.root = "stdin",
-       .files = {.suffixes = suffixes_of(manifest),
-                 .takes_decodable =
-                     recorded_input(manifest, request.dataset, true).files.takes_decodable,
-                 .allow_empty = true},
-       .may_mix_labels = !manifest.classes.empty(),
-       .needs_labels = needs_labels(manifest),
-       .scratch_folder = temporary_folder(),
-       .memory_bytes = request.memory_bytes / 4,
-       .all_memory_bytes = request.memory_bytes,
-       .stop_if_asked = [&] { log.events().stop_if_asked(); }});
+      request.stdin_copy->path(), {.root = "stdin",
+                                   .files = recorded_input(manifest, request.dataset, true).files,
+                                   .may_mix_labels = !manifest.classes.empty(),
+                                   .needs_labels = needs_labels(manifest),
+                                   .scratch_folder = temporary_folder(),
+                                   .memory_bytes = request.memory_bytes / 4,
+                                   .all_memory_bytes = request.memory_bytes,
+                                   .stop_if_asked = [&] { log.events().stop_if_asked(); }});
   source = make_recorded_fields(std::move(source), option_of(manifest, kFieldsOption), "stdin");
   const bool has_labels = label_of(source->info().schema, source->info().fields).has_value();
   if (!has_labels && label_of(manifest)) log.note("labels were not compared: the list has none");

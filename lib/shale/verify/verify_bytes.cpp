@@ -287,7 +287,7 @@ class RangeReader {
 }  // namespace
 
 RangeResult verify_range(const ShardCheck& shard, const ByteRange& range, const RangeWalk& walk) {
-  RangeResult result;
+  RangeResult result{.findings = TaskFindings(shard.kept_findings), .pieces = {}};
   std::optional<IndexWindow> index;
   if (shard.has_ordered_places) index.emplace(shard.reader);
   RangeReader reader(

@@ -432,7 +432,7 @@ bool has_class_names(const ShardCheck& shard, const Format& format) try {
 
 TaskFindings verify_structure(const ShardCheck& shard, const Format& format, bool reads_payload,
                               const WalkProgress& progress) {
-  TaskFindings findings;
+  TaskFindings findings(shard.kept_findings);
   // Fixed rows have no index: there are none to compare.
   std::optional<IndexWindow> index;
   if (shard.reader.index_file() != nullptr) index.emplace(shard.reader);
@@ -470,6 +470,7 @@ bool verify_split_rows(const ShardCheck& shard, const Format& format, const Spli
 DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint64_t begin,
                        std::uint64_t end) {
   DeepResult result;
+  result.findings = TaskFindings(shard.kept_findings);
   const SampleLimits& limits = shard.limits;
   IndexReader index = shard.reader.open_index();
   const std::vector<std::size_t> image_fields = image_fields_of(shard.manifest);
@@ -527,6 +528,7 @@ DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::
   const std::unique_lock<std::mutex> alone =
       is_large ? std::unique_lock(limits.one_large) : std::unique_lock<std::mutex>();
   DeepResult result;
+  result.findings = TaskFindings(shard.kept_findings);
   FixedRun run(begin, end - begin);
   std::vector<bool> is_wrong(end - begin);
   std::size_t field = 0;
