@@ -47,8 +47,7 @@ class FolderList final : public InputList {
     if (!open_stored_listing()) walk();
     list_ignored(
         [this](std::string_view, std::string_view reason) { add_untaken(info_.left_out, reason); });
-    if (std::string note = note_on_untaken(info_.left_out); !note.empty() && sought_.are_images())
-      info_.notes.push_back(std::move(note));
+    std::ranges::move(notes_on_untaken(info_.left_out), std::back_inserter(info_.notes));
     make_schema();
   }
 
@@ -478,10 +477,10 @@ class FolderList final : public InputList {
   // these alone.
   [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
                                       const std::string& where) const {
-    const std::uint64_t memory_bytes = request_.all_memory_bytes;
-    std::optional<ClassTable> given = given_table(request_.classes, memory_bytes);
-    if (!given) return table_in_order(classes, request_.classes.order, where, memory_bytes);
-    return request_.classes.adds ? given->extended(classes, where, memory_bytes) : *given;
+    const std::uint64_t memory = request_.all_memory_bytes;
+    std::optional<ClassTable> given = given_table(request_.classes, memory);
+    if (!given) return table_in_order(classes, request_.classes.order, where, memory);
+    return request_.classes.adds ? given->extended(classes, where, memory) : *given;
   }
 
   [[nodiscard]] Error no_class_folders() const {
@@ -545,10 +544,9 @@ class FolderList final : public InputList {
     if (is_given || makes_table) table = table_with(names, request_.labels.path);
     if (table) info_.classes = table->names();
     join_labels(found, join);
-    if (unmatched > 0) {
+    if (unmatched > 0)
       info_.notes.push_back(note_on_unmatched(unmatched, request_.labels.path, sought_.one(),
                                               makes_table && of_other_classes > 0));
-    }
     finish_list();
   }
 

@@ -96,7 +96,7 @@ std::string reason_of_partner(std::string_view suffix) {
 std::string reason_of_loose(std::string_view name) { return reason_with(kLoose, name); }
 std::string reason_of_special(std::string_view name) { return reason_with(kSpecial, name); }
 
-std::string note_on_untaken(const LeftOutList& left_out) {
+std::vector<std::string> notes_on_untaken(const LeftOutList& left_out) {
   std::vector<std::string> types;
   for (const LeftOut& one : left_out.entries) {
     const bool is_decodable = one.name == "gif" || one.name == "heic" || one.name == "avif";
@@ -105,9 +105,9 @@ std::string note_on_untaken(const LeftOutList& left_out) {
   if (types.empty()) return {};
   std::ranges::sort(types);
   const bool lacks_library = types != std::vector<std::string>{"gif"} && !has_libheif();
-  return fmt::format("{} pictures are left out; {}--encode jpeg or png takes them",
-                     fmt::join(types, " and "),
-                     lacks_library ? "with libheif installed (libheif1), " : "");
+  return {fmt::format("{} pictures are left out; {}--encode jpeg or png takes them",
+                      fmt::join(types, " and "),
+                      lacks_library ? "with libheif installed (libheif1), " : "")};
 }
 
 void add_untaken(LeftOutList& left_out, std::string_view reason) {

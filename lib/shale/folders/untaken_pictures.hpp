@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shale/base/bytes.hpp"
 #include "shale/data/left_out.hpp"
@@ -43,8 +44,8 @@ class UntakenPictures {
 /// And for one that is not a file but a FIFO, a device, a socket.
 [[nodiscard]] std::string reason_of_special(std::string_view name);
 
-/// What takes pictures that are left out, if anything does; empty: nothing.
-[[nodiscard]] std::string note_on_untaken(const LeftOutList& left_out);
+/// What takes pictures that are left out, if anything does.
+[[nodiscard]] std::vector<std::string> notes_on_untaken(const LeftOutList& left_out);
 
 /// Adds an ignored entry, by its reason, to what is left out, if the reason is one of these.
 void add_untaken(LeftOutList& left_out, std::string_view reason);
