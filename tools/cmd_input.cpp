@@ -22,7 +22,6 @@
 namespace shale::tools {
 namespace {
 
-constexpr std::uint64_t kToldFindings = 1000;
 constexpr std::size_t kShownClasses = 10;
 
 std::string classes_text(const InputCheck& check) {

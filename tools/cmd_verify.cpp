@@ -35,8 +35,6 @@
 namespace shale::tools {
 namespace {
 
-constexpr std::uint64_t kToldFindings = 1000;
-
 VerifyRequest verify_request_of(const CommandLine& line) {
   VerifyRequest request;
   if (!are_inputs_with_names(line.words()) && !line.has("axis"))

@@ -14,6 +14,9 @@
 
 namespace shale::tools {
 
+/// The most findings that a verification prints, or lists as JSON.
+inline constexpr std::uint64_t kToldFindings = 1000;
+
 using Json = nlohmann::ordered_json;
 
 /// As it is printed: on one line, and UTF-8 whatever is in it.

@@ -17,7 +17,6 @@
 namespace shale::tools {
 namespace {
 
-constexpr std::uint64_t kToldFindings = 1000;
 // Every byte of files is read, and nothing else is asked of them.
 constexpr std::initializer_list<const char*> kIdle = {
     "quick", "full", "deep", "strict", "sample", "labels", "index-dir", "on", "partners"};

@@ -173,7 +173,7 @@ class ArchiveTree final : public FileTree {
   }
 
   // False if `wants_more` ended it; there is no table then.
-  bool fill_table(std::function<bool(const Member&)> wants_more) {
+  bool fill_table(const std::function<bool(const Member&)>& wants_more) {
     MemberTable table(limits_.scratch_folder, limits_.memory_bytes / 4);
     std::optional<PackedTable> packed;
     if (archives_.holds_zip()) packed.emplace(limits_.scratch_folder, limits_.memory_bytes / 4);

@@ -189,7 +189,7 @@ std::string file_like(FoundFiles& found, const std::string& key) {
   };
   found.rewind();
   while (const std::optional<FoundFiles::File> next = found.next()) {
-    const std::string path = join_path(next->file.directory, next->file.name);
+    std::string path = join_path(next->file.directory, next->file.name);
     if (path.size() == key.size() && std::ranges::equal(path, key, is_same)) return path;
     if (path.size() < key.size() && key.ends_with(path) && key[key.size() - path.size() - 1] == '/')
       return path;
