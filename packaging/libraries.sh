@@ -131,6 +131,11 @@ libraries() {
   cp lz4/lib/lz4{,frame}.h "$prefix/include"
   pkg_config liblz4 "$(upstream "$lz4")" -llz4
 
+  : >libmd/config.h
+  cflags="-Ilibmd -Ilibmd/include" archive md libmd/src/{md5,sha2}.c
+  cp libmd/include/{md5,sha2}.h "$prefix/include"
+  pkg_config libmd "$(upstream "$md")" -lmd
+
   make -C libisal -f Makefile.unx lib units="igzip crc" host_cpu=x86_64 CC="$compiler/cc -fPIC -g0 -w" AR="$compiler/ar" AS=nasm
   cp libisal/bin/isa-l.a "$prefix/lib/libisal.a"
   mkdir -p "$prefix/include/isa-l"
@@ -196,7 +201,7 @@ version_of() {
 }
 
 zlib=$(version_of zlib) libpng=$(version_of libpng1.6) jpeg=$(version_of libjpeg-turbo) isal=$(version_of libisal)
-zstd=$(version_of libzstd) lz4=$(version_of lz4) webp=$(version_of libwebp) tiff=$(version_of tiff)
+zstd=$(version_of libzstd) lz4=$(version_of lz4) md=$(version_of libmd) webp=$(version_of libwebp) tiff=$(version_of tiff)
 uring=$(version_of liburing) xxhash=$(version_of xxhash) lmdb=$(version_of lmdb) hdf5=$(version_of hdf5)
 
 work=$(mktemp -d)

@@ -68,6 +68,8 @@ THIRD_PARTIES = {
     "zlib.h": ["lib/shale/base/"],
     "zstd": ["lib/shale/base/"],
     "lz4": ["lib/shale/base/"],
+    "md5.h": ["lib/shale/sums/"],
+    "sha2.h": ["lib/shale/sums/"],
     "liburing.h": ["lib/shale/io/"],
     "turbojpeg.h": ["lib/shale/image/", "lib/shale/pixels/", "samples/"],
     "jpeglib.h": ["lib/shale/image/", "lib/shale/pixels/"],

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -19,23 +18,20 @@ enum class DigestKind { sha256, md5 };
 /// Hex digits of one.
 [[nodiscard]] std::size_t digits_of(DigestKind kind);
 
-/// SHA-256 or MD5 of bytes as they come.
-/// Source: FIPS 180-4, RFC 1321; checked against Python's hashlib (tests/unit/sums).
+/// SHA-256 or MD5 of bytes as they come, by libmd.
 class MessageDigest {
  public:
   explicit MessageDigest(DigestKind kind);
+  ~MessageDigest();
+  MessageDigest(const MessageDigest&) = delete;
+  MessageDigest& operator=(const MessageDigest&) = delete;
   void update(Bytes bytes);
   /// Of all bytes so far, in lower case. Nothing may be added afterwards.
   [[nodiscard]] std::string hex();
 
  private:
-  static constexpr std::size_t kBlock = 64;
-  void mix(const std::byte* block);
-
-  DigestKind kind_;
-  std::array<std::uint32_t, 8> state_{};
-  std::array<std::byte, kBlock> held_{};
-  std::uint64_t bytes_ = 0;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace shale
