@@ -29,9 +29,9 @@ TEST_CASE("message digests: the test vectors of FIPS 180-4 and RFC 1321") {
 TEST_CASE("message digests: pieces of any length make the same digest") {
   const std::string text(1000, 'a');
   for (const DigestKind kind : {DigestKind::sha256, DigestKind::md5}) {
-    for (std::size_t bytes : {0, 1, 55, 56, 63, 64, 65, 119, 120, 128, 1000}) {
+    for (const std::size_t bytes : {0U, 1U, 55U, 56U, 63U, 64U, 65U, 119U, 120U, 128U, 1000U}) {
       const std::string whole = digest_of(kind, text.substr(0, bytes), 1000);
-      for (const std::size_t at_once : {1, 7, 63, 64, 65, 200})
+      for (const std::size_t at_once : {1U, 7U, 63U, 64U, 65U, 200U})
         CHECK(digest_of(kind, text.substr(0, bytes), at_once) == whole);
     }
   }
