@@ -160,7 +160,7 @@ class DamagedSources(FaultCase):
             self.ok("convert", self.source, out, "--to", "record", "--shard-samples", 20, code=4)
         flip(self.bad / "shard-000001.index.npy", 400)
         for words in ((), SKIP):
-            self.refused("convert", self.bad, self.copy, "--to", "record", *words, code=3, says=["shard-000001.index.npy", "run 'shale index'"])
+            self.refused("convert", self.bad, self.copy, "--to", "record", *words, code=3, says=["shard-000001.index.npy", "run 'shale index "])
         (shard,) = files_of(self.bad, 1)
         flip(shard, 60)
         self.ok("index", self.bad, code=3)
