@@ -181,6 +181,7 @@ std::string text_of_planned_input(const ConvertRequest& request, const Events& e
   InputRequest input = request;
   input.order = {.choice = request.order.choice};
   input.images = {};
+  input.files.listing.is_only_read = true;
   std::string text;
   for_each_split(input, events, [&](const InputRequest& one, const std::string& name) {
     if (!name.empty()) text += fmt::format("  input {}\n", printable(name));

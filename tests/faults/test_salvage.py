@@ -31,7 +31,7 @@ def cut(content, at, _):
     return content[:at]
 
 
-class Salvage(FaultCase):
+class _Salvage(FaultCase):
     base = IN_MEMORY
 
     def saved(self, *inputs, words=()):
@@ -50,7 +50,7 @@ class Salvage(FaultCase):
         self.assertIn("pass --on-error skip to take what is whole of it", done.err)
 
 
-class SavedRecords(Salvage):
+class SavedRecords(_Salvage):
     def setUp(self):
         super().setUp()
         photos = make_photos(self.folder / "in", 24, sides=(2, 9))
@@ -130,7 +130,7 @@ class SavedRecords(Salvage):
         self.assertEqual(self.saved(self.bad, words=("--shuffle", "--seed", 5))[0], whole)
 
 
-class SavedRows(Salvage):
+class SavedRows(_Salvage):
     def test_the_whole_rows_of_a_truncated_array(self):
         rows = bytes(range(240)) * 5
         x, y, bad = (self.folder / f"{name}.npy" for name in ("x", "y", "bad"))
@@ -160,7 +160,7 @@ class SavedRows(Salvage):
         self.assertEqual([key for key in keys if key.isdigit()], [str(n) for n in (*range(55), *range(60, 120))])
 
 
-class SavedEntries(Salvage):
+class SavedEntries(_Salvage):
     def setUp(self):
         super().setUp()
         photos = make_photos(self.folder / "in", 60, sides=(2, 34))

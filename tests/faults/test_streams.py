@@ -3,6 +3,7 @@ folder gives, byte for byte; what cannot be done with a stream, and what is dama
 
 import gzip
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -153,7 +154,10 @@ class Streams(stream_case.StreamCase):
         write(self.stream, gzip.compress(self.archive_in_order()))
         words = ("--to", "record", "--classes-from", self.table, "--dry-run")
         of_folder = self.ok("convert", self.photos, self.out, *words)
-        self.assertEqual(self.ok("convert", self.stream, self.out, *words).out, of_folder.out)
+        # What is in it is said of a folder, whose files can be looked at again.
+        looked_at = re.compile(r"  (classes|files|images|odd|sizes|shapes|bad|ignored) ")
+        planned = [line for line in of_folder.out.splitlines() if not looked_at.match(line)]
+        self.assertEqual(self.ok("convert", self.stream, self.out, *words).out.splitlines(), planned)
         with open(self.stream, "rb") as file:
             self.refused("convert", "-", self.out, *words, code=2, says=("--dry-run is not for a stream",), stdin=file)
         self.assertFalse(self.out.exists())

@@ -88,9 +88,9 @@ std::optional<Names> attributes_of(const std::string& path) {
   Names names;
   bool is_one = false;
   const InputFile file(path);
-  std::byte first{};
-  if (file.size() == 0 || file.read_some(0, std::span(&first, 1)) == 0) return std::nullopt;
-  if (static_cast<char>(first) < '1' || static_cast<char>(first) > '9') return std::nullopt;
+  std::array<std::byte, 32> head{};  // the count, which is alone in its line
+  const std::string_view start = as_text(std::span(head).first(file.read_some(0, head)));
+  if (!is_integer(trimmed(start.substr(0, start.find('\n'))))) return std::nullopt;
   TextLines(path, "an image and its attributes").for_each([&](auto line, auto text) {
     if (line == 1) return is_integer(trimmed(text));
     if (line == 3) is_one = words_in(text).size() == names.size() + 1;
