@@ -31,6 +31,10 @@ struct VerifyOptions {
   std::string strip_prefix = {};       ///< what paths in `labels` begin with, and files do not
   std::string index_folder = {};       ///< of a file of another tool
   std::string on = {}, partners = {};  ///< of `against`, inputs with names that are joined
+  /// Verify this part of the blocks, and of the rest what VerifyDepth::quick does: "3/20" is part 3
+  /// of 20; "5%" or "10GiB", of which each day reads another part. Empty: all. Goes with
+  /// VerifyDepth::full, and without `against`.
+  std::string sample = {};
   /// What lies beside a dataset under names that only shale gives, without belonging to it, is a
   /// finding.
   bool is_strict = false;
@@ -95,7 +99,7 @@ struct VerifyReport {
   bool is_compared = true;          ///< false: damage ended the comparison with the source
   bool has_images = false;          ///< there are images, which VerifyDepth::deep decodes
   SecondOpinion second_opinion;     ///< VerifyDepth::deep only
-  VerifiedPart part;                ///< of `shale verify --sample`
+  VerifiedPart part;                ///< with VerifyOptions::sample
 };
 
 /// Verifies a dataset, and reports exactly what is damaged. Damage is a finding and never ends the

@@ -1,10 +1,24 @@
 #include "shale/api/api_request.hpp"
 #include "shale/archives/archive_path.hpp"
 #include "shale/requests/combinations.hpp"
+#include "shale/shards/block_part.hpp"
 #include "shale/verify.hpp"
 #include "shale/verify/verify.hpp"
 
 namespace shale {
+
+namespace {
+
+void choose_part(const VerifyOptions& options, VerifyRequest& request) {
+  if (options.depth != VerifyDepth::full || !options.against.empty()) {
+    throw Error(Code::usage, "a part of the blocks is verified, nothing else")
+        .hint("leave out `depth` and `against`, or `sample`");
+  }
+  request.part = parse_block_part(options.sample, number_of_day());
+  request.depth = VerifyDepth::quick;
+}
+
+}  // namespace
 
 VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
                     const Callbacks& callbacks) {
@@ -21,6 +35,7 @@ VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
   request.index_folder = options.index_folder;
   request.join = join_of(options.on, options.partners);
   request.is_strict = options.is_strict;
+  if (!options.sample.empty()) choose_part(options, request);
   refuse_idle_labels(request);
   request.generator = kLibraryGenerator;
   request.jobs = given.jobs;

@@ -46,5 +46,29 @@ TEST_CASE("verify: damage is a finding, which names its place") {
   CHECK(verify({.dataset = dir / "set", .depth = VerifyDepth::quick}).findings == 0);
 }
 
+TEST_CASE("verify: of a part of the blocks, the damage in it is found and no other") {
+  const TempDir dir;
+  (void)write_samples(dir / "set", 25);
+  const std::string shard = dir / "set/shard-000001.tfrecord";
+  std::string bytes = read_text(shard);
+  bytes[bytes.find("image 14")] ^= 1;
+  write_file(shard, bytes);
+  const auto part = [&](const char* sample) {
+    return verify({.dataset = dir / "set", .sample = sample});
+  };
+  const VerifyReport damaged = part("1/3");
+  CHECK(damaged.findings > 0);
+  CHECK(damaged.part.number == 1);
+  CHECK(damaged.part.bytes < damaged.part.all_bytes);
+  CHECK(part("2/3").findings == 0);
+  CHECK(part("100%").part.bytes == damaged.part.all_bytes);
+  const auto refused = [&](const VerifyOptions& options) {
+    return error_of([&] { (void)verify(options); }).code() == Code::usage;
+  };
+  CHECK(refused({.dataset = dir / "set", .depth = VerifyDepth::deep, .sample = "1/3"}));
+  CHECK(refused({.dataset = dir / "set", .against = {dir / "set"}, .sample = "1/3"}));
+  CHECK(error_of([&] { (void)part("a third"); }).code() == Code::usage);
+}
+
 }  // namespace
 }  // namespace shale
