@@ -45,7 +45,7 @@ void scan_foreign_record(const ShardInput& input, const RowSink& rows, const Fin
 /// The same for a file that unpack_record_file writes of this one: what features it writes again,
 /// how many records there are, and how large it is at most, besides the records as they are.
 /// `arrays`: fields whose integers are arrays even where each record has one; `described`: what
-/// files beside say of its features.
+/// files beside say of its features; `lost`: what of the file is passed over.
 struct UnpackedSurvey {
   Survey survey;
   std::vector<std::string> features;
@@ -55,7 +55,7 @@ struct UnpackedSurvey {
 [[nodiscard]] UnpackedSurvey survey_unpacked_record_file(const InputFile& file,
                                                          DescribedFeatures described,
                                                          const std::vector<std::string>& arrays,
-                                                         const WalkProgress& progress);
+                                                         const LostRanges& lost);
 
 /// How a file is compressed as a whole, by its first bytes.
 [[nodiscard]] Packing packing_of_frames(const InputFile& file);

@@ -300,12 +300,12 @@ void append_frame(OutputFile& out, const Blob& payload) {
   out.append(bytes_of(mask_crc(crc)));
 }
 
-bool has_feature_lists(const InputFile& file) {
+bool has_feature_lists(const InputFile& file, const LostRanges& lost) {
   const WalkProgress nobody;
   WalkPace pace(nobody, file.size());
   WindowReader window(file, kStructureWindow);
   const ViewBytes view = window.views();
-  FrameWalk frames(file, view, pace);
+  FrameWalk frames(file, view, pace, 0, kMissing, &lost);
   while (const std::optional<RecordFrame> frame = frames.next()) {
     bool has_lists = false;
     try {

@@ -8,8 +8,9 @@
 
 namespace shale {
 
-/// True if the first record of a file that says what it is holds feature lists. Errors: Code::io.
-[[nodiscard]] bool has_feature_lists(const InputFile& file);
+/// True if the first record of a file that says what it is holds feature lists. `lost` of the file
+/// is passed over. Errors: Code::io.
+[[nodiscard]] bool has_feature_lists(const InputFile& file, const LostRanges& lost);
 
 /// Writes each tf.train.SequenceExample as a tf.train.Example into `into`: the features of its
 /// context, and a feature for each of its lists, with the values of all steps. Where steps have

@@ -508,7 +508,8 @@ Survey survey_frames(const InputFile& file, const Parsing& parsing, const WalkPr
   }
   Survey survey = RecordSurvey(file, described_features(file.path()), progress, lost).run();
   const bool are_plain = !survey.layout.has_whole_records;
-  if (are_plain && parsing.dialect != Dialect::plain && has_feature_lists(file)) {
+  if (are_plain && parsing.dialect != Dialect::plain &&
+      has_feature_lists(file, lost ? *lost : LostRanges())) {
     survey.notes = {
         fmt::format("each record is a tf.train.SequenceExample, and here one field of bytes, "
                     "'value'; 'shale convert {} OUT --to record' makes fields of its lists",
@@ -537,9 +538,9 @@ Survey salvage_record_file(const InputFile& file, const Parsing& parsing,
 
 UnpackedSurvey survey_unpacked_record_file(const InputFile& file, DescribedFeatures described,
                                            const std::vector<std::string>& arrays,
-                                           const WalkProgress& progress) {
+                                           const LostRanges& lost) {
   refuse_compressed(file);
-  return RecordSurvey(file, std::move(described), progress).run_unpacked(arrays);
+  return RecordSurvey(file, std::move(described), {}, &lost).run_unpacked(arrays);
 }
 
 }  // namespace shale

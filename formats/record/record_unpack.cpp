@@ -49,8 +49,10 @@ constexpr std::uint64_t kBytesOfNone = 64;  // at most, besides a name
 
 class RecordUnpacking {
  public:
-  RecordUnpacking(const UnpackRequest& request, UnpackedSurvey found)
+  // `lost` of the file is passed over.
+  RecordUnpacking(const UnpackRequest& request, UnpackedSurvey found, const LostRanges& lost)
       : request_(request),
+        lost_(lost),
         features_(std::move(found.features)),
         floats_(std::move(found.floats)),
         window_(request.file, kPayloadWindow),
@@ -65,7 +67,7 @@ class RecordUnpacking {
       if (request_.progress) request_.progress(std::min(out_.size(), all_bytes), all_bytes);
     };
     WalkPace pace(of_frames, request_.file.size());
-    FrameWalk frames(request_.file, view_, pace);
+    FrameWalk frames(request_.file, view_, pace, 0, kMissing, &lost_);
     while (const std::optional<RecordFrame> frame = frames.next()) {
       // The frame that is written has a checksum of its own: damage would not show in it.
       if (const std::optional<Finding> wrong = check_payload(view_, *frame, {}, pace))
@@ -180,6 +182,7 @@ class RecordUnpacking {
   }
 
   const UnpackRequest& request_;
+  const LostRanges& lost_;
   const std::vector<std::string> features_, floats_;
   std::vector<ParsedFeature> parsed_;  // of the record at hand
   WindowReader window_;
@@ -268,7 +271,8 @@ void choose_fields(const std::vector<std::string>& fields, UnpackedSurvey& found
                 [&](const Field& field) { return is_other(field.name); });
 }
 
-UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found) {
+UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found,
+                           const LostRanges& lost) {
   found.most_bytes += request.fields.empty()
                           ? request.file.size()
                           : found.records * (kFrameBytes + kBytesOfNone + found.features[0].size());
@@ -280,7 +284,7 @@ UnpackReport unpack_frames(const UnpackRequest& request, UnpackedSurvey found) {
                       .classes = std::move(found.survey.classes),
                       .schema = std::move(found.survey.schema)};
   const std::uint64_t most_bytes = found.most_bytes;
-  RecordUnpacking(request, std::move(found)).run(most_bytes);
+  RecordUnpacking(request, std::move(found), lost).run(most_bytes);
   return report;
 }
 
@@ -301,24 +305,28 @@ std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
   }
   try {
     const LostRanges lost = request.takes_damaged ? lost_of(request, at_hand(), cut) : LostRanges();
-    if (!lost.empty()) {
+    const bool has_episodes = request.parsing.dialect == Dialect::episodes;
+    const bool has_lists = !has_episodes && request.parsing.dialect != Dialect::plain &&
+                           has_feature_lists(at_hand(), lost);
+    if (!lost.empty() && (has_episodes || has_lists)) {
       whole.emplace(temporary_folder());
       copy_whole_frames(at_hand(), lost, *whole);
       (file ? file : saved).emplace(whole->link());
     }
     DescribedFeatures described = described_features(request.file.path());
     FlatSteps steps;
-    if (request.parsing.dialect == Dialect::episodes) {
+    if (has_episodes) {
       flat.emplace(temporary_folder());
       steps = flatten_steps(request, at_hand(), described, *flat);
       described = std::move(steps.described);
       file.emplace(flat->link());
-    } else if (request.parsing.dialect != Dialect::plain && has_feature_lists(at_hand())) {
+    } else if (has_lists) {
       flat.emplace(temporary_folder());
       if (flatten_sequences(request, at_hand(), *flat)) file.emplace(flat->link());
     }
+    const LostRanges passed_over = whole ? LostRanges() : lost;
     UnpackedSurvey found = survey_unpacked_record_file(at_hand(), std::move(described),
-                                                       lines_of(request.parsing.keys), {});
+                                                       lines_of(request.parsing.keys), passed_over);
     std::ranges::move(steps.notes, std::back_inserter(found.survey.notes));
     found.survey.left_out.add(steps.left_out);
     const std::vector<std::string> fields = file ? std::vector<std::string>() : request.fields;
@@ -330,7 +338,7 @@ std::optional<UnpackReport> unpack_record_file(const UnpackRequest& request) {
                                          .parsing = request.parsing,
                                          .progress = request.progress,
                                          .fields = fields},
-                                        std::move(found));
+                                        std::move(found), passed_over);
     report.episodes = steps.episodes;
     report.lost = lost;
     return report;

@@ -187,3 +187,35 @@ def test_episodes_without_steps_have_no_samples(tmp_path):
     writer.close()
     said = run_shale("convert", tmp_path / "a.tfrecord", tmp_path / "out", "--to", "record", "--parse", "episodes", code=1).stderr
     assert b"a.tfrecord: none of its episodes has a step" in said
+
+
+def frames_of(content):
+    frames, at = [], 0
+    while at < len(content):
+        end = at + 16 + int.from_bytes(content[at : at + 8], "little")
+        frames.append((at, end))
+        at = end
+    return frames
+
+
+@pytest.mark.parametrize("write", [write_examples, write_sequences])
+def test_of_a_damaged_file_all_other_records_come_out_with_their_lists(tmp_path, write):
+    """Damage in the first record, in two that are neighbours, between, and at the end: what is unpacked passes over the same ranges."""
+
+    def samples(out):
+        with shale.Dataset(out) as dataset:
+            return [[np.asarray(value).tolist() for value in dataset[row].values()] for row in range(len(dataset))]
+
+    content = write(tmp_path / "whole.tfrecord")
+    shale.convert(tmp_path / "whole.tfrecord", tmp_path / "whole", to="lmdb")
+    everything, frames = samples(tmp_path / "whole"), frames_of(content)
+    path = tmp_path / "bad.tfrecord"
+    for damaged in ([0], [3, 4], [9, 20], [len(frames) - 1]):
+        bad = bytearray(content)
+        for number in damaged:
+            bad[frames[number][0] + 12] ^= 0x40
+        path.write_bytes(bad)
+        out = tmp_path / "-".join(map(str, damaged))
+        result = shale.convert(path, out, to="lmdb", on_error="skip", max_errors="100%")
+        assert samples(out) == [sample for number, sample in enumerate(everything) if number not in damaged]
+        assert result.skipped == len(damaged)
