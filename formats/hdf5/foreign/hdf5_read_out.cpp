@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 
 #include <hdf5.h>
@@ -16,27 +15,31 @@
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_references.hpp"
+#include "formats/hdf5/foreign/hdf5_sequences.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kReferenceBytes = 16, kHeapHeaderBytes = 32, kHeapPadding = 8;
-constexpr std::uint64_t kRowsAtOnce = 16, kCacheSlots = 521;
+constexpr std::uint64_t kReferenceBytes = Hdf5Sequences::kReferenceBytes, kHeapHeaderBytes = 32,
+                        kHeapPadding = 8;
+constexpr std::uint64_t kRowsAtOnce = 1024, kCacheSlots = 521;
 
 class DatasetReader {
  public:
   DatasetReader(hid_t file, const Hdf5Target& target, std::uint64_t block_bytes,
-                PlainWriter& writer)
+                Hdf5Sequences& sequences, PlainWriter& writer)
       : target_(target),
         dataset_(*target.dataset),
         walk_(dataset_, block_bytes),
+        sequences_(sequences),
         writer_(writer),
         item_bytes_(dataset_.sequence_item_bytes()),
         set_(open(file)) {
     const Hdf5Handle type(H5Dget_type(set_.id()), H5Tclose);
-    memory_type_ = type_in_memory(type);
+    element_type_ = element_type(type);
+    memory_type_ = type_in_memory();
     file_space_ = Hdf5Handle(H5Dget_space(set_.id()), H5Sclose);
     if (!is_as_described()) throw hdf5_dataset_changed(dataset_.name);
     const Hdf5Handle layout(H5Dget_create_plist(set_.id()), H5Pclose);
@@ -66,26 +69,32 @@ class DatasetReader {
   void copy_sequences(std::uint64_t most_bytes) {
     left_bytes_ = most_bytes_ = most_bytes;
     if (dataset_.storage == Hdf5Storage::referred) return copy_referred();
+    if (!sequences_.can_read()) throw hdf5_dataset_changed(dataset_.name);
+    std::vector<std::byte> references;
     for (std::uint64_t row = 0; row < dataset_.shape[0]; row += kRowsAtOnce) {
       const std::uint64_t rows = std::min(kRowsAtOnce, dataset_.shape[0] - row);
-      const Hdf5Handle space = select({{row}, {rows}});
-      if (dataset_.type == Hdf5Type::vlen_text) {
-        std::array<char*, kRowsAtOnce> texts{};
-        read(space, texts.data());
-        for (std::uint64_t i = 0; i < rows; ++i)
-          copy_value(row + i, texts[i], texts[i] == nullptr ? 0 : std::strlen(texts[i]));
-        reclaim(space, texts.data());
-      } else {
-        std::array<hvl_t, kRowsAtOnce> values{};
-        read(space, values.data());
-        for (std::uint64_t i = 0; i < rows; ++i)
-          copy_value(row + i, values[i].p, values[i].len * item_bytes_);
-        reclaim(space, values.data());
-      }
+      references.resize(rows * kReferenceBytes);
+      read(select({{row}, {rows}}), references.data());
+      for (std::uint64_t i = 0; i < rows; ++i)
+        copy_sequence(row + i, Bytes(references).subspan(i * kReferenceBytes, kReferenceBytes));
     }
   }
 
  private:
+  void copy_sequence(std::uint64_t row, Bytes reference) {
+    std::vector<std::byte> value;
+    try {
+      value = sequences_.at(reference, dataset_, left_bytes_);
+    } catch (const Error& error) {
+      if (error.code() == Code::limit) throw too_many_bytes();
+      if (error.code() != Code::damaged) throw;
+      throw Error(Code::damaged, "row {} of dataset '{}': {}", row, printable(dataset_.name),
+                  error.message())
+          .at(error.file(), error.offset());
+    }
+    copy_value(row, value.data(), value.size());
+  }
+
   // Values that are datasets may be compressed, and several rows may refer to one.
   void copy_referred() {
     left_bytes_ = most_bytes_ = most_bytes_ * kMostReferredGrowth;
@@ -113,19 +122,27 @@ class DatasetReader {
     return set;
   }
 
-  // Little-endian; of a member alone.
-  [[nodiscard]] Hdf5Handle type_in_memory(const Hdf5Handle& stored) const {
-    if (dataset_.storage == Hdf5Storage::referred) return {H5Tcopy(stored.id()), H5Tclose};
-    const int number = dataset_.member.empty() || H5Tget_class(stored.id()) != H5T_COMPOUND
-                           ? -1
-                           : H5Tget_member_index(stored.id(), dataset_.member.c_str());
-    if (!dataset_.member.empty() && number < 0) throw hdf5_dataset_changed(dataset_.name);
-    Hdf5Handle element(number < 0 ? H5Tcopy(stored.id())
-                                  : H5Tget_member_type(stored.id(), static_cast<unsigned>(number)),
+  // The type of its elements as they are stored; of a member that of the member.
+  [[nodiscard]] Hdf5Handle element_type(const Hdf5Handle& stored) const {
+    const bool is_of_records =
+        !dataset_.member.empty() && H5Tget_class(stored.id()) == H5T_COMPOUND;
+    if (!is_of_records) return {H5Tcopy(stored.id()), H5Tclose};
+    const int number = H5Tget_member_index(stored.id(), dataset_.member.c_str());
+    if (number < 0) throw hdf5_dataset_changed(dataset_.name);
+    return {H5Tget_member_type(stored.id(), static_cast<unsigned>(number)), H5Tclose};
+  }
+
+  // Little-endian; of a member alone; of variable length the references.
+  [[nodiscard]] Hdf5Handle type_in_memory() const {
+    const bool is_referred = dataset_.storage == Hdf5Storage::referred;
+    Hdf5Handle element(dataset_.has_variable_length() && !is_referred
+                           ? Hdf5Sequences::type_of_references()
+                           : H5Tcopy(element_type_.id()),
                        H5Tclose);
-    if (dataset_.descr.starts_with('>') && H5Tset_order(element.id(), H5T_ORDER_LE) < 0)
+    const bool is_turned = dataset_.descr.starts_with('>') && !dataset_.has_variable_length();
+    if (is_turned && H5Tset_order(element.id(), H5T_ORDER_LE) < 0)
       throw failure("has elements whose byte order cannot be converted");
-    if (number < 0) return element;
+    if (dataset_.member.empty() || is_referred) return element;
     Hdf5Handle record(H5Tcreate(H5T_COMPOUND, H5Tget_size(element.id())), H5Tclose);
     if (H5Tinsert(record.id(), dataset_.member.c_str(), 0, element.id()) < 0)
       throw failure("has a member that cannot be read alone");
@@ -153,7 +170,7 @@ class DatasetReader {
 
   [[nodiscard]] bool is_as_described() const {
     if (dataset_.storage == Hdf5Storage::referred) {
-      return H5Tequal(memory_type_.id(), H5T_STD_REF_OBJ) > 0 && hdf5_lies_here(set_.id()) &&
+      return H5Tequal(element_type_.id(), H5T_STD_REF_OBJ) > 0 && hdf5_lies_here(set_.id()) &&
              H5Sget_simple_extent_npoints(file_space_.id()) ==
                  static_cast<hssize_t>(dataset_.shape[0]);
     }
@@ -161,8 +178,8 @@ class DatasetReader {
     const int rank = H5Sget_simple_extent_dims(file_space_.id(), sides.data(), nullptr);
     const bool has_shape = rank >= 0 && std::equal(sides.begin(), sides.begin() + rank,
                                                    dataset_.shape.begin(), dataset_.shape.end());
-    const H5T_class_t type = H5Tget_class(memory_type_.id());
-    const bool is_text = type == H5T_STRING && H5Tis_variable_str(memory_type_.id()) > 0;
+    const H5T_class_t type = H5Tget_class(element_type_.id());
+    const bool is_text = type == H5T_STRING && H5Tis_variable_str(element_type_.id()) > 0;
     const bool has_type = dataset_.type == Hdf5Type::vlen_text ? is_text
                           : dataset_.has_variable_length()
                               ? type == H5T_VLEN
@@ -189,21 +206,19 @@ class DatasetReader {
       throw failure("cannot be unpacked");
   }
 
-  void reclaim(const Hdf5Handle& space, void* values) const {
-    H5Dvlen_reclaim(memory_type_.id(), space.id(), H5P_DEFAULT, values);
-  }
-
   void copy_value(std::uint64_t row, const void* begin, std::uint64_t length) {
     // The global heap is not compressed: what the file does not hold was never written.
-    if (length > left_bytes_ || length > 0xffffffffU) {
-      throw Error(Code::damaged, "the values of '{}' have more bytes than the file: {}",
-                  printable(dataset_.name), most_bytes_);
-    }
+    if (length > left_bytes_ || length > 0xffffffffU) throw too_many_bytes();
     left_bytes_ -= length;
     if (length == 0) return;  // zeros: the file has them there
     const Bytes value(static_cast<const std::byte*>(begin), length);
     writer_.write(target_.address + row * kReferenceBytes,
                   writer_.append_value(value, item_bytes_));
+  }
+
+  [[nodiscard]] Error too_many_bytes() const {
+    return Error(Code::damaged, "the values of '{}' have more bytes than the file: {}",
+                 printable(dataset_.name), most_bytes_);
   }
 
   [[nodiscard]] Error failure(std::string_view what) const {
@@ -218,10 +233,11 @@ class DatasetReader {
   const Hdf5Target& target_;
   const Hdf5Dataset& dataset_;
   Hdf5BlockWalk walk_;
+  Hdf5Sequences& sequences_;
   PlainWriter& writer_;
   std::uint64_t item_bytes_, left_bytes_ = 0, most_bytes_ = 0;  // of values of any length
   Hdf5Handle set_;
-  Hdf5Handle memory_type_{-1, H5Tclose}, file_space_{-1, H5Sclose};
+  Hdf5Handle element_type_{-1, H5Tclose}, memory_type_{-1, H5Tclose}, file_space_{-1, H5Sclose};
 };
 
 }  // namespace
@@ -255,18 +271,19 @@ std::vector<std::byte> PlainWriter::append_value(Bytes value, std::uint64_t item
   return reference.take();
 }
 
-void read_out_hdf5(const std::string& path, std::span<const Hdf5Target> targets,
+void read_out_hdf5(const InputFile& from, std::span<const Hdf5Target> targets,
                    std::uint64_t block_bytes, std::uint64_t most_sequence_bytes,
                    PlainWriter writer) {
-  const Hdf5TrackedFile file(path);
+  const Hdf5TrackedFile file("/proc/self/fd/" + std::to_string(from.descriptor()));
   bring_hdf5_filters();
   try {
     if (!file.is_valid()) {
       throw Error(Code::damaged, "the HDF5 library cannot reopen this file")
           .because(hdf5_failure_cause());
     }
+    Hdf5Sequences sequences(from, file.id());
     for (const Hdf5Target& target : targets) {
-      DatasetReader reader(file.id(), target, block_bytes, writer);
+      DatasetReader reader(file.id(), target, block_bytes, sequences, writer);
       if (target.dataset->has_variable_length()) {
         reader.copy_sequences(most_sequence_bytes);
       } else {

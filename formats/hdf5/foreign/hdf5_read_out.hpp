@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shale/base/bytes.hpp"
+#include "shale/io/input_file.hpp"
 #include "shale/io/nameless_file.hpp"
 #include "shale/trees/hdf5_description.hpp"
 
@@ -43,11 +44,11 @@ class PlainWriter {
 /// Reads datasets through the library, filters and all, and writes their rows where they go:
 /// numbers little-endian, those of other axes with the samples first. Only for a child process that
 /// has nothing to lose (hdf5_probe.hpp). Memory: four times `block_bytes`, and of values of any
-/// length those of 16 rows. Errors: Code::damaged with the library's innermost message as cause,
-/// and for values that together have more than `most_sequence_bytes`; Code::unsupported for a
-/// filter that this library does not have; Code::mismatch if the file has changed since it was
-/// described; Code::limit; Code::io.
-void read_out_hdf5(const std::string& path, std::span<const Hdf5Target> targets,
+/// length one, and the references of 1,024 rows. Errors: Code::damaged with the library's innermost
+/// message as cause, and for values that together have more than `most_sequence_bytes`;
+/// Code::unsupported for a filter that this library does not have; Code::mismatch if the file has
+/// changed since it was described; Code::limit; Code::io.
+void read_out_hdf5(const InputFile& from, std::span<const Hdf5Target> targets,
                    std::uint64_t block_bytes, std::uint64_t most_sequence_bytes,
                    PlainWriter writer);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,6 +17,7 @@
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
+#include "formats/hdf5/foreign/hdf5_sequences.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
@@ -117,13 +117,13 @@ using ReadAll = std::function<bool(hid_t memory_type, void* into)>;
 
 class ValueReader {
  public:
-  ValueReader(const Hdf5SampleWalk& walk, Hdf5SampleValue& value, const Hdf5Dataset& kind,
-              const Hdf5Handle& type, const Hdf5Handle& space, std::uint64_t elements, ReadAll read)
+  ValueReader(const Hdf5SampleWalk& walk, Hdf5Sequences& sequences, Hdf5SampleValue& value,
+              const Hdf5Dataset& kind, const Hdf5Handle& type, std::uint64_t elements, ReadAll read)
       : walk_(walk),
+        sequences_(sequences),
         value_(value),
         kind_(kind),
         type_(type),
-        space_(space),
         elements_(elements),
         read_(std::move(read)) {}
 
@@ -165,20 +165,29 @@ class ValueReader {
   }
 
   void read_sequence() {
-    const Hdf5Handle base(H5Tget_super(type_.id()), H5Tclose);
-    const Hdf5Handle element(H5Tcopy(base.id()), H5Tclose);
-    if (kind_.descr.starts_with('>')) (void)H5Tset_order(element.id(), H5T_ORDER_LE);
-    const Hdf5Handle memory(H5Tvlen_create(element.id()), H5Tclose);
-    hvl_t sequence{};
-    read(memory.id(), &sequence);
-    value_.shape = {sequence.len};
-    value_.bytes = sequence.len * H5Tget_size(element.id());
-    if (walk_.reads_values && value_.bytes > 0) {
-      const auto* const first = static_cast<const std::byte*>(sequence.p);
-      value_.data.assign(first, first + value_.bytes);
+    std::vector<std::byte> value = sequence(references());
+    value_.bytes = value.size();
+    value_.shape = {value.size() / kind_.sequence_item_bytes()};
+    if (walk_.reads_values) value_.data = std::move(value);
+  }
+
+  [[nodiscard]] std::vector<std::byte> references() const {
+    check_size(elements_ * Hdf5Sequences::kReferenceBytes);
+    std::vector<std::byte> stored(elements_ * Hdf5Sequences::kReferenceBytes);
+    const Hdf5Handle type(Hdf5Sequences::type_of_references(), H5Tclose);
+    if (!stored.empty()) read(type.id(), stored.data());
+    return stored;
+  }
+
+  [[nodiscard]] std::vector<std::byte> sequence(Bytes reference) const {
+    try {
+      return sequences_.at(reference, kind_, walk_.most_bytes);
+    } catch (const Error& error) {
+      if (error.code() == Code::limit) check_size(walk_.most_bytes + 1);
+      if (error.code() != Code::damaged) throw;
+      throw Error(Code::damaged, "dataset '{}': {}", printable(value_.path), error.message())
+          .at(error.file(), error.offset());
     }
-    H5Dvlen_reclaim(memory.id(), space_.id(), H5P_DEFAULT, &sequence);
-    check_size(value_.bytes);
   }
 
   void add_string(std::string_view text) {
@@ -203,25 +212,29 @@ class ValueReader {
   }
 
   void read_strings() {
-    check_size(elements_ * sizeof(char*));
-    std::vector<char*> strings(elements_, nullptr);
-    if (elements_ > 0) read(type_.id(), strings.data());
-    for (const char* text : strings) add_string(text == nullptr ? "" : text);
-    if (elements_ > 0) H5Dvlen_reclaim(type_.id(), space_.id(), H5P_DEFAULT, strings.data());
+    const std::vector<std::byte> stored = references();
+    for (std::uint64_t i = 0; i < elements_; ++i) {
+      const Bytes reference =
+          Bytes(stored).subspan(i * Hdf5Sequences::kReferenceBytes, Hdf5Sequences::kReferenceBytes);
+      const std::vector<std::byte> text = sequence(reference);
+      add_string(as_text(text));
+    }
   }
 
   const Hdf5SampleWalk& walk_;
+  Hdf5Sequences& sequences_;
   Hdf5SampleValue& value_;
   const Hdf5Dataset& kind_;
-  const Hdf5Handle &type_, &space_;
+  const Hdf5Handle& type_;
   std::uint64_t elements_;
   ReadAll read_;
 };
 
 class SampleSender {
  public:
-  SampleSender(hid_t file, const Hdf5SampleWalk& walk, const SendMessage& send)
-      : file_(file), walk_(walk), send_(send) {}
+  SampleSender(const InputFile& from, hid_t file, const Hdf5SampleWalk& walk,
+               const SendMessage& send)
+      : file_(file), walk_(walk), send_(send), sequences_(from, file) {}
 
   void run() {
     const Hdf5Handle parent = open_object(file_, walk_.parent);
@@ -317,8 +330,12 @@ class SampleSender {
     Hdf5Dataset kind;
     describe_hdf5_type(type.id(), sizeof(std::uint64_t), kind);
     const ValueShape shape = is_here ? shape_in(space) : ValueShape{};
+    if (kind.has_variable_length() && !sequences_.can_read()) {
+      kind.type = Hdf5Type::other;
+      kind.type_name = "values behind addresses of unusual length";
+    }
     Hdf5SampleValue value = value_of(path, kind, shape, is_here);
-    ValueReader(walk_, value, kind, type, space, shape.elements, std::move(read)).run();
+    ValueReader(walk_, sequences_, value, kind, type, shape.elements, std::move(read)).run();
     send_(encode_sample_value(value));
     for (Bytes left(value.data); !left.empty();) {
       const Bytes piece = left.first(std::min(left.size(), kPieceBytes));
@@ -340,6 +357,7 @@ class SampleSender {
   hid_t file_;
   const Hdf5SampleWalk& walk_;
   const SendMessage& send_;
+  Hdf5Sequences sequences_;
   std::size_t objects_ = 0;
   std::set<std::string> paths_;  // of the sample at hand
 };
@@ -452,7 +470,7 @@ void walk_hdf5_samples(const InputFile& file, std::uint64_t memory_bytes,
         bring_hdf5_filters();
         try {
           if (!opened.is_valid()) throw hdf5_failure("the HDF5 library cannot reopen this file");
-          SampleSender(opened.id(), walk, send).run();
+          SampleSender(file, opened.id(), walk, send).run();
         } catch (const Error& error) {
           throw opened.reason_of(error);
         }

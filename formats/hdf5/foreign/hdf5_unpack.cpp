@@ -245,8 +245,8 @@ class Unpacking {
       said.write(end);
       send(said.bytes());
     };
-    read_out_hdf5("/proc/self/fd/" + std::to_string(request_.file.descriptor()), targets_,
-                  block_bytes_, request_.file.size(), PlainWriter(request_.into, end_, say));
+    read_out_hdf5(request_.file, targets_, block_bytes_, request_.file.size(),
+                  PlainWriter(request_.into, end_, say));
   }
 
   void write(std::uint64_t offset, Bytes bytes) const {

@@ -142,11 +142,13 @@ class FrameSender {
   void send(const Error& error) {
     ByteWriter content;
     content.write(static_cast<std::uint8_t>(error.code()));
+    const std::string key = error.sample() ? error.sample()->key : "";
     for (const std::string* text :
-         {&error.message(), &error.cause(), &error.hint(), &error.file()}) {
+         {&error.message(), &error.cause(), &error.hint(), &error.file(), &key}) {
       content.write(static_cast<std::uint32_t>(text->size()));
       content.write_text(*text);
     }
+    if (error.offset()) content.write(*error.offset());
     send(Frame::error, content.bytes());
   }
 
@@ -189,7 +191,7 @@ class FrameSender {
 Error read_error(Bytes content) {
   ByteReader in(content, "an error of the child");
   const std::uint8_t code = in.read_u8();
-  std::array<std::string, 4> texts;
+  std::array<std::string, 5> texts;
   for (std::string& text : texts) {
     const std::uint32_t length = in.read_u32();
     text = as_text(in.read_bytes(length));
@@ -198,7 +200,10 @@ Error read_error(Bytes content) {
   Error error(is_known ? static_cast<Code>(code) : Code::damaged, "{}", texts[0]);
   if (!texts[1].empty()) error.because(texts[1]);
   if (!texts[2].empty()) error.hint(texts[2]);
-  if (!texts[3].empty()) error.at(texts[3]);
+  const std::optional<std::uint64_t> offset =
+      in.at_end() ? std::nullopt : std::optional(in.read_u64());
+  if (!texts[3].empty()) error.at(texts[3], offset);
+  if (!texts[4].empty()) error.for_sample(texts[4]);
   return error;
 }
 
