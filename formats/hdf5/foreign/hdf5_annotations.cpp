@@ -144,7 +144,8 @@ std::string attribute_text(hid_t object, const std::string& name) {
   describe_hdf5_type(type.id(), sizeof(std::uint64_t), kind);
   std::array<hsize_t, H5S_MAX_RANK> sides{};
   const int rank = H5Sget_simple_extent_dims(space.id(), sides.data(), nullptr);
-  const std::vector<std::uint64_t> shape(sides.begin(), sides.begin() + std::max(rank, 0));
+  std::vector<std::uint64_t> shape(sides.begin(), sides.begin() + std::max(rank, 0));
+  shape.insert(shape.end(), kind.element_shape.begin(), kind.element_shape.end());
   return hdf5_type_text(kind) + (shape.empty() ? "" : " " + shape_text(shape));
 }
 
@@ -156,12 +157,33 @@ std::string sequence_descr(hid_t type) {
   return hdf5_descr_of(base.id()).value_or("");
 }
 
+// Numbers or strings of one length in an array, the elements of which may be arrays, too.
+void describe_array(hid_t type, std::uint8_t address_bytes, Hdf5Dataset& into) {
+  constexpr std::size_t kMostSides = 8;
+  std::array<hsize_t, H5S_MAX_RANK> sides{};
+  const int rank = H5Tget_array_dims2(type, sides.data());
+  const Hdf5Handle element(H5Tget_super(type), H5Tclose);
+  if (rank > 0 && element.is_valid()) describe_hdf5_type(element.id(), address_bytes, into);
+  into.element_bytes = H5Tget_size(type);
+  into.element_shape.insert(into.element_shape.begin(), sides.begin(),
+                            sides.begin() + std::max(rank, 0));
+  const bool is_held = (into.type == Hdf5Type::number || into.type == Hdf5Type::fixed_text) &&
+                       into.element_shape.size() <= kMostSides;
+  if (is_held) return;
+  into.type_name = into.type == Hdf5Type::other && into.type_name.empty()
+                       ? "an array type"
+                       : "arrays of " + hdf5_type_text(into);
+  into.type = Hdf5Type::other;
+  into.element_shape.clear();
+}
+
 }  // namespace
 
 void describe_hdf5_type(std::int64_t type, std::uint8_t address_bytes, Hdf5Dataset& into) {
   into.element_bytes = H5Tget_size(type);
   const std::optional<std::string> descr = hdf5_descr_of(type);
   const H5T_class_t type_class = H5Tget_class(type);
+  if (type_class == H5T_ARRAY) return describe_array(type, address_bytes, into);
   const bool is_text = type_class == H5T_STRING, is_vlen_text = is_text && H5Tis_variable_str(type);
   if (descr) {
     into.type = Hdf5Type::number;

@@ -295,10 +295,6 @@ class Describer {
       column.name += "." + column.member;
       describe_hdf5_type(of.id(), facts_.address_bytes, column);
       column.record_bytes = whole.element_bytes;
-      if (column.has_variable_length()) {
-        column.type_name = hdf5_type_text(column) + " in a compound type";
-        column.type = Hdf5Type::other;
-      }
       column.stored_bytes = whole.stored_bytes / whole.element_bytes *
                             std::min(column.element_bytes, whole.element_bytes);
       send_(encode_dataset(column));

@@ -85,6 +85,7 @@ Hdf5SampleValue value_of(const std::string& path, const Hdf5Dataset& kind, const
                         .descr = kind.descr,
                         .type_name = kind.type_name,
                         .shape = shape.sides};
+  value.shape.insert(value.shape.end(), kind.element_shape.begin(), kind.element_shape.end());
   if (value.descr.starts_with('>')) value.descr[0] = '<';
   if (!is_here || shape.is_null) {
     value.type_name = shape.is_null ? "nothing" : "values that lie in other files";
@@ -97,6 +98,10 @@ Hdf5SampleValue value_of(const std::string& path, const Hdf5Dataset& kind, const
       break;
     case Hdf5Type::fixed_text:
     case Hdf5Type::vlen_text:
+      if (!kind.element_shape.empty()) {
+        value.type_name = "arrays of strings of one length";
+        break;
+      }
       value.form = shape.sides.empty() ? Form::text : Form::texts;
       value.descr.clear();
       break;

@@ -73,7 +73,8 @@ std::vector<std::byte> type_of(const Hdf5Dataset& dataset) {
   if (dataset.type == Hdf5Type::vlen_numbers)
     return vlen_type_bytes(datatype_bytes(DType::parse(descr)));
   if (dataset.has_variable_length()) return vlen_type_bytes(dataset.type == Hdf5Type::vlen_text);
-  if (dataset.type == Hdf5Type::fixed_text) return fixed_text_type_bytes(dataset.element_bytes);
+  if (dataset.type == Hdf5Type::fixed_text)
+    return fixed_text_type_bytes(DType::parse(dataset.descr).item_bytes());
   const bool is_time = descr[1] == 'M' || descr[1] == 'm';
   return is_time ? time_type_bytes(descr) : datatype_bytes(DType::parse(descr));
 }
@@ -101,7 +102,7 @@ class Unpacking {
       : Unpacking(request) {
     for (const Hdf5Dataset* dataset : datasets) {
       columns_.push_back({.name = dataset->field_name(),
-                          .shape = dataset->sides(),
+                          .shape = dataset->all_sides(),
                           .type = type_of(*dataset),
                           .address = 0,
                           .bytes = bytes_of_all(*dataset, dataset->sides()[0])});
@@ -122,7 +123,7 @@ class Unpacking {
                     .address = 0,
                     .bytes = steps.rows * sizeof(std::int64_t)};
       if (dataset != nullptr) {
-        const std::vector<std::uint64_t> sides = dataset->sides();
+        const std::vector<std::uint64_t> sides = dataset->all_sides();
         column.shape.insert(column.shape.end(), sides.begin() + 1, sides.end());
         column.type = type_of(*dataset);
         column.bytes = bytes_of_all(*dataset, steps.rows);

@@ -26,7 +26,7 @@ ListedArray listed(const Hdf5Description& all, const Hdf5Dataset& dataset) {
   const bool is_fixed = !dataset.has_variable_length();
   return {.path = dataset.name,
           .type = hdf5_type_text(dataset),
-          .shape = dataset.shape,
+          .shape = dataset.all_sides(),
           .stored_bytes = dataset.stored_bytes,
           .compression = fmt::format("{}", fmt::join(dataset.filters, ", ")),
           .attributes = dataset.attributes,

@@ -100,7 +100,14 @@ bool has_sound_type(const Hdf5Dataset& dataset, const Hdf5Description& facts) {
   if (dataset.type == Hdf5Type::other) return true;
   const std::optional<std::uint64_t> item = item_bytes_of(dataset.descr);
   const bool is_sequence = dataset.type == Hdf5Type::vlen_numbers;
-  if (!dataset.has_variable_length()) return item == dataset.element_bytes;
+  if (!dataset.has_variable_length()) {
+    std::uint64_t bytes = item.value_or(0);
+    for (const std::uint64_t side : dataset.element_shape) {
+      if (side == 0 || bytes > kMostBytes / side) return false;
+      bytes *= side;
+    }
+    return bytes == dataset.element_bytes;
+  }
   return dataset.element_bytes == std::uint64_t{8} + facts.address_bytes &&
          (!is_sequence || item.value_or(0) > 0);
 }
@@ -174,7 +181,14 @@ std::string Hdf5Dataset::field_name() const {
 }
 
 bool Hdf5Dataset::has_to_be_turned() const {
-  return descr.starts_with('>') && (shape.size() > 1 || type == Hdf5Type::vlen_numbers);
+  return descr.starts_with('>') &&
+         (shape.size() > 1 || !element_shape.empty() || type == Hdf5Type::vlen_numbers);
+}
+
+std::vector<std::uint64_t> Hdf5Dataset::all_sides() const {
+  std::vector<std::uint64_t> all = sides();
+  all.insert(all.end(), element_shape.begin(), element_shape.end());
+  return all;
 }
 
 std::uint64_t Hdf5Dataset::sequence_item_bytes() const {
@@ -225,6 +239,7 @@ std::vector<std::byte> encode_dataset(const Hdf5Dataset& dataset) {
   out.write(dataset.stored_bytes);
   out.write(static_cast<std::uint8_t>(dataset.has_shape ? 1 : 0));
   write_sides(out, dataset.shape);
+  write_sides(out, dataset.element_shape);
   out.write(static_cast<std::uint8_t>(dataset.storage));
   write_texts(out, dataset.sources);
   write_attributes(out, dataset.attributes);
@@ -395,6 +410,7 @@ void Hdf5DescriptionReader::take_dataset(ByteReader& in) {
   dataset.stored_bytes = in.read_u64();
   dataset.has_shape = in.read_u8() != 0;
   dataset.shape = read_sides(in);
+  dataset.element_shape = read_sides(in);
   const std::uint8_t storage = in.read_u8();
   dataset.sources = read_texts(in);
   dataset.attributes = read_attributes(in);

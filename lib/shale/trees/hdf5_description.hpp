@@ -59,6 +59,7 @@ struct Hdf5Dataset {
   std::uint64_t stored_bytes = 0;   ///< of all, as they lie in the file
   bool has_shape = false;           ///< false: a null dataspace, or composed
   std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> element_shape;  ///< of elements that are arrays; of numbers, strings
   Hdf5Storage storage = Hdf5Storage::absent;
   std::vector<std::string> sources;   ///< external, composed: the other files that are missing
   std::vector<NamedText> attributes;  ///< that nobody's library keeps its books with
@@ -78,6 +79,8 @@ struct Hdf5Dataset {
   [[nodiscard]] std::vector<std::uint64_t> sides() const {
     return axis == 0 ? shape : with_side_first(shape, axis);
   }
+  /// The same with those of its elements: as NumPy sees it.
+  [[nodiscard]] std::vector<std::uint64_t> all_sides() const;
   /// Rows that one chunk of `runs` holds.
   [[nodiscard]] std::uint64_t rows_per_chunk() const {
     return storage == Hdf5Storage::chunked ? chunk.at(0) : shape.at(0);

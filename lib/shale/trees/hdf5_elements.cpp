@@ -66,7 +66,7 @@ bool is_taken(const Hdf5Description& description, const Hdf5Dataset& dataset) {
 
 std::vector<std::string> class_names_of(const Hdf5Dataset& dataset) {
   std::vector<std::string> classes;
-  if (dataset.field_name() != "label" || dataset.shape.size() != 1) return classes;
+  if (dataset.field_name() != "label" || dataset.all_sides().size() != 1) return classes;
   for (const auto& [number, name] : dataset.names) {
     if (number != static_cast<std::int64_t>(classes.size())) return {};
     classes.push_back(name);
@@ -77,7 +77,7 @@ std::vector<std::string> class_names_of(const Hdf5Dataset& dataset) {
 Field hdf5_field_of(const Hdf5Dataset& dataset) {
   Field field;
   try {
-    const std::vector<std::uint64_t> sides = dataset.sides();
+    const std::vector<std::uint64_t> sides = dataset.all_sides();
     field = field_of_column(dataset.field_name(), native_dtype(dataset),
                             {sides.begin() + 1, sides.end()});
     if (field.kind == Kind::tensor) (void)field.tensor_bytes();
@@ -92,7 +92,7 @@ std::string hdf5_type_text(const Hdf5Dataset& of) {
     case Hdf5Type::number:
       return dtype_text(of.descr);
     case Hdf5Type::fixed_text:
-      return fmt::format("strings of {} bytes", of.element_bytes);
+      return fmt::format("strings of {} bytes", of.descr.substr(2));
     case Hdf5Type::vlen_bytes:
       return "sequences of bytes";
     case Hdf5Type::vlen_numbers:

@@ -18,7 +18,7 @@ namespace shale {
 namespace {
 
 bool is_array_of(const Hdf5Dataset& dataset, std::size_t sides) {
-  return dataset.has_shape && dataset.shape.size() == sides;
+  return dataset.has_shape && dataset.shape.size() == sides && dataset.element_shape.empty();
 }
 
 char letter_of(const Hdf5Dataset& dataset) {
@@ -237,7 +237,7 @@ class ColumnFinder {
                        [&](const Hdf5ForeignColumn& column) { return column.field.name == name; });
       if (found == columns_.fields.end()) continue;
       const bool is_padded =
-          found->data->type == Hdf5Type::fixed_text && found->data->shape.size() == 1;
+          found->data->type == Hdf5Type::fixed_text && is_array_of(*found->data, 1);
       if (found->form == Hdf5ForeignColumn::Form::rows && !is_padded) continue;
       if (found->form == Hdf5ForeignColumn::Form::list || found->field.is_ragged()) continue;
       if (is_padded) found->form = Hdf5ForeignColumn::Form::padded;
@@ -337,7 +337,7 @@ std::string Hdf5ForeignColumns::layout_name() const {
   };
   const bool is_one_label = is_array_of(label, 1) || (is_array_of(label, 2) && label.shape[1] == 1);
   const bool is_of_caffe = first == "data" && second == "label" && is_number(data) &&
-                           data.shape.size() >= 2 && is_number(label) && is_one_label;
+                           data.all_sides().size() >= 2 && is_number(label) && is_one_label;
   return is_of_caffe ? "caffe-h5" : "";
 }
 

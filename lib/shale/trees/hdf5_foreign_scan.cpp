@@ -261,10 +261,12 @@ class ForeignScanner {
       return;
     }
     const bool is_ragged = input_.schema.fields[field].is_ragged();
-    const std::span<const std::uint64_t> rows = std::span(values.rows().dataset().shape);
     const bool is_vlen = values.rows().dataset().has_variable_length();
     if (is_ragged && is_vlen) row_.sides.push_back(0);
-    if (is_ragged && !is_vlen) row_.sides.insert(row_.sides.end(), rows.begin() + 1, rows.end());
+    if (is_ragged && !is_vlen) {
+      const std::vector<std::uint64_t> sides = values.rows().dataset().all_sides();
+      row_.sides.insert(row_.sides.end(), sides.begin() + 1, sides.end());
+    }
     row_.cells[field].place = checked(values.place_of(number));
     if (is_ragged && is_vlen) {
       row_.sides.back() =

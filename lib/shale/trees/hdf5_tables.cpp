@@ -54,7 +54,7 @@ bool is_offsets_of(std::string_view name, std::string_view data) {
 }
 
 bool is_flat(const Hdf5Dataset& dataset, const Datasets& all) {
-  return dataset.descr == "|u1" && dataset.shape.size() == 1 &&
+  return dataset.descr == "|u1" && dataset.all_sides().size() == 1 &&
          std::ranges::any_of(
              all, [&](const auto* other) { return is_offsets_of(other->name, dataset.name); });
 }
@@ -283,7 +283,11 @@ void set_hdf5_axes(Hdf5Description& description, const std::vector<SampleAxis>& 
     for (Hdf5Dataset& dataset : description.datasets) {
       names.push_back(dataset.name);
       if (axis.name != dataset.name && axis.name != dataset.field_name()) continue;
-      dataset.axis = axis.among(dataset.shape.size());
+      dataset.axis = axis.among(dataset.all_sides().size());
+      if (dataset.axis > 0 && dataset.axis >= dataset.shape.size()) {
+        throw Error(Code::unsupported, "--axis: axis {} of '{}' is one of its elements, not of it",
+                    dataset.axis, printable(dataset.name));
+      }
       is_there = true;
     }
     if (is_there) continue;
