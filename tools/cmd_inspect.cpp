@@ -193,14 +193,29 @@ void write_field(const FoundSample& found, std::size_t field) {
 
 namespace {
 
+struct SplitPath {
+  std::string name, path;
+};
+
+// Where the splits of a directory are: datasets of shale's, or files that are named after splits.
+std::vector<SplitPath> splits_at(const std::string& directory) {
+  std::vector<SplitPath> splits;
+  for (const std::string& name : splits_in(directory))
+    splits.push_back({name, join_path(directory, name)});
+  if (!splits.empty()) return splits;
+  for (const SetOfSplit& split : files_of_splits(directory))
+    splits.push_back({split.split, split.word});
+  return splits;
+}
+
 // Each split of a directory: one that cannot be read is no reason to say nothing of the others.
-int info_of_splits(const DatasetRequest& request, const std::vector<std::string>& splits,
+int info_of_splits(const DatasetRequest& request, const std::vector<SplitPath>& splits,
                    Console& console) {
   Json json = {{"version", kInfoVersion}, {"complete", true}, {"kind", "splits"}};
   int code = kDone;
-  for (const std::string& name : splits) {
+  for (const auto& [name, path] : splits) {
     DatasetRequest one = request;
-    one.path = join_path(request.path, name);
+    one.path = path;
     try {
       const DatasetInfo info = inspect(one, console.events());
       if (info.obstacle) throw Error(*info.obstacle);
@@ -228,7 +243,7 @@ int info_of_splits(const DatasetRequest& request, const std::vector<std::string>
 
 int run_info(const CommandLine& line, Console& console) {
   const DatasetRequest request = dataset_request(line);
-  if (const std::vector<std::string> splits = splits_in(request.path); !splits.empty())
+  if (const std::vector<SplitPath> splits = splits_at(request.path); !splits.empty())
     return info_of_splits(request, splits, console);
   if (std::optional<InputRequest> input = listed_input(line)) {
     input->jobs = static_cast<unsigned>(granted_jobs({}).value);

@@ -26,7 +26,8 @@ constexpr Option kOptions[] = {
     {"convert resample", "shard-samples", "N", "", "maximum number of samples per shard"},
     {"convert resample", "fields", "A,B", "", "write only these fields, in this order"},
     {"convert", "drop", "A,B", "", "leave out these fields"},
-    {"convert", "rename", "OLD:NEW,...", "", "give fields other names: image:images,label:labels"},
+    {"convert", "rename", "OLD:NEW,...", "",
+     "give fields other names: image:images,label:labels; standard: image for image/encoded ..."},
     {"convert", "cast", "FIELD:DTYPE,...", "",
      "give the numbers of fields another type: x:float32,y:uint16; those that do not fit are "
      "refused"},

@@ -167,7 +167,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   ConvertRequest request = output_request_of(line);
   request.images = images_of(line);
   if (line.has("drop")) request.fields.dropped = split_list(line.text("drop"), "--drop", "field");
-  if (line.has("rename")) request.fields.renamed = parse_renames(line.text("rename"));
+  if (line.has("rename")) take_renames(request.fields, line.text("rename"));
   if (line.has("cast")) request.fields.casts = parse_casts(line.text("cast"));
   request.fields.is_lossy = line.flag("lossy");
   if (line.has("axis")) request.axes = parse_axes(line.text("axis"));

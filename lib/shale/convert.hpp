@@ -30,7 +30,7 @@ struct ConvertOptions {
   std::string compress = {};     ///< of an .npz archive: "none" or "deflate"
   std::vector<std::string> fields = {};  ///< these alone, in this order; empty: all
   std::vector<std::string> drop = {};    ///< all but these
-  std::string rename = {};               ///< "image:images,label:labels"
+  std::string rename = {};               ///< "image:images,label:labels", or "standard"
   std::string cast = {};                 ///< "x:float32,y:uint16"
   bool lossy = false;                    ///< of `cast`: numbers that do not fit are accepted
   std::string axis = {};                 ///< "images=-1": where the samples of arrays lie

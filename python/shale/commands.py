@@ -114,7 +114,7 @@ def convert(
         shard_samples: the maximum number of samples in a shard.
         fields: take only these fields, in this order. A folder of images has ``image`` and ``label``.
         drop: take all fields but these.
-        rename: new names of fields: ``{"image": "images", "label": "labels"}``. Options of image work take the new names.
+        rename: new names of fields: ``{"image": "images", "label": "labels"}``, or ``"standard"``, which calls ``image/encoded`` of TFRecord files ``image``. Options of image work take the new names.
         cast: other types for the numbers of fields: ``{"x": "float32", "y": np.uint16}``. Numbers that do not fit are refused.
         lossy: with ``cast``, numbers that do not fit become the nearest that do.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.

@@ -1,5 +1,6 @@
 """TFRecord files that TensorFlow Datasets itself wrote (tfds_sets.py), read without it."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -89,6 +90,13 @@ def test_in_place(toy):
                 assert np.array_equal(one[name], given[name]), name
 
 
+def test_info_describes_each_split_of_a_folder(toy):
+    said = run_shale("info", toy).stdout.decode()
+    assert f"{toy}/toy-train.tfrecord-*-of-*: a set of 2 record files" in said and "toy-test.tfrecord-*-of-*: a set of 2" in said
+    facts = json.loads(run_shale("info", toy, "--json").stdout)
+    assert facts["kind"] == "splits" and {name: one["samples"] for name, one in facts["splits"].items()} == {"train": 5, "test": 2}
+
+
 def test_files_that_are_missing_or_short_are_named(toy, tmp_path):
     train = [toy / f"toy-train.tfrecord-0000{number}-of-00002" for number in (0, 1)]
     content = train[0].read_bytes()
@@ -110,6 +118,9 @@ def test_steps_of_episodes_are_samples(tmp_path):
     run_shale("verify", tmp_path / "steps", "--against", robot)
     with shale.Dataset(tmp_path / "steps") as dataset:
         assert len(dataset) == 2 + 3 + 4
+        steps = [(one["episode"], one["step"]) for one in dataset]
+        starts = [row for row, one in enumerate(dataset) if one["is_first"]]
+        assert [steps[row] for row in starts] == [(0, 0), (1, 0), (2, 0)] and steps == sorted(steps)
         for one in dataset:
             given = episode(one["metadata_id"])
             step = given["steps"][one["step"]]

@@ -121,7 +121,7 @@ def test_a_feature_and_a_list_of_one_name_are_refused(tmp_path):
     assert "feature 'x' of the context and a feature list have one name" in said and "--parse plain" in said
 
 
-def test_info_gives_fields_of_detection_sets_their_usual_names(tmp_path):
+def test_info_gives_fields_of_detection_sets_their_standard_names(tmp_path):
     """The command that it prints is run."""
     path = tmp_path / "coco train.tfrecord"
     writer = TFRecordWriter(str(path))
@@ -138,12 +138,12 @@ def test_info_gives_fields_of_detection_sets_their_usual_names(tmp_path):
         )
     writer.close()
     said = run_shale("info", path).stdout.decode()
-    words = shlex.split(said.split("the usual names: shale ")[1].splitlines()[0])
-    assert "image_object_class_label:labels" in words[-1]
+    words = shlex.split(said.split("under their standard names")[1].split("): shale ")[1].splitlines()[0])
     run_shale(*words, cwd=tmp_path)
     with shale.Dataset(tmp_path / "out") as dataset:
-        assert set(dataset.types) == {"image", "label", "class_name", "file_name", "image_object_bbox_xmin", "labels"}
+        assert set(dataset.types) == {"image", "label", "class_name", "file_name", "xmin", "labels"}
         assert dataset[3]["image"] == IMAGES[4] and dataset[3]["labels"].tolist() == [1, 1, 1]
+    run_shale("verify", tmp_path / "out", "--against", path)
 
 
 def test_an_episode_without_steps_is_named(tmp_path):

@@ -73,7 +73,7 @@ ConvertRequest request_of(const ConvertOptions& options) {
   request.inputs = with_archives_joined(options.inputs);
   request.fields = {.only = options.fields, .dropped = options.drop, .is_lossy = options.lossy};
   if (!options.axis.empty()) request.axes = parse_axes(options.axis);
-  if (!options.rename.empty()) request.fields.renamed = parse_renames(options.rename);
+  if (!options.rename.empty()) take_renames(request.fields, options.rename);
   if (!options.cast.empty()) request.fields.casts = parse_casts(options.cast);
   request.join = join_of(options.on, options.partners);
   request.labels = {.path = options.labels,

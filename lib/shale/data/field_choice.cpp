@@ -169,8 +169,51 @@ bool FieldChoice::takes(std::string_view name) const {
   return only.empty() ? !is_in(dropped, name) : is_in(only, name);
 }
 
-std::vector<FieldName> parse_renames(std::string_view text) {
-  return parse_pairs(text, "--rename", "OLD:NEW");
+void take_renames(FieldChoice& choice, std::string_view text) {
+  choice.uses_standard_names = text == kStandardNames;
+  if (choice.uses_standard_names) return;
+  try {
+    choice.renamed = parse_pairs(text, "--rename", "OLD:NEW");
+  } catch (Error& error) {
+    if (text.find(':') == std::string_view::npos)
+      error.hint(fmt::format("or pass --rename {}, for the names of TensorFlow's image sets",
+                             kStandardNames));
+    throw;
+  }
+}
+
+// Source: tensorflow/models, research/object_detection/dataset_tools, research/slim/datasets.
+std::string_view standard_name_of(std::string_view field) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"image_encoded", "image"},
+      {"image_class_label", "label"},
+      {"image_class_text", "class_name"},
+      {"image_class_synset", "synset"},
+      {"image_filename", "file_name"},
+      {"image_source_id", "source_id"},
+      {"image_key_sha256", "sha256"},
+      {"image_format", "format"},
+      {"image_colorspace", "colorspace"},
+      {"image_channels", "channels"},
+      {"image_height", "height"},
+      {"image_width", "width"},
+      {"image_object_class_label", "labels"},
+      {"image_object_class_text", "class_names"},
+      {"image_object_bbox_ymin", "ymin"},
+      {"image_object_bbox_xmin", "xmin"},
+      {"image_object_bbox_ymax", "ymax"},
+      {"image_object_bbox_xmax", "xmax"},
+      {"image_object_bbox_label", "labels"},
+      {"image_object_area", "areas"},
+      {"image_object_is_crowd", "is_crowd"},
+      {"image_object_difficult", "difficult"},
+      {"image_object_truncated", "truncated"},
+      {"image_object_view", "views"},
+      {"image_object_mask", "masks"},
+      {"image_segmentation_class_encoded", "mask"}};
+  const auto* found =
+      std::ranges::find(kNames, field, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::ranges::end(kNames) ? std::string_view() : found->second;
 }
 
 std::vector<FieldCast> parse_casts(std::string_view text) {
@@ -259,6 +302,16 @@ std::vector<std::string> new_names(const FieldChoice& choice, const Schema& sche
   std::vector<std::string> there, names;
   for (const std::size_t field : fields) there.push_back(schema.fields[field].name);
   names = there;
+  if (choice.uses_standard_names) {
+    for (std::string& name : names) {
+      const std::string_view standard = standard_name_of(name);
+      if (!standard.empty() && !is_in(names, standard)) name = standard;
+    }
+    if (names == there) {
+      throw not_a_field("--rename", std::string(kStandardNames),
+                        "gives none of its fields another name", there);
+    }
+  }
   std::vector<std::string> before;
   for (const FieldName& renamed : choice.renamed) {
     auto at = std::ranges::find(there, renamed.of_input);

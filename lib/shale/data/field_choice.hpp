@@ -43,17 +43,23 @@ struct FieldChoice {
   std::vector<std::string> only = {};     ///< in this order; empty: all
   std::vector<std::string> dropped = {};  ///< not with `only`
   std::vector<FieldName> renamed = {};
+  bool uses_standard_names = false;   ///< as standard_name_of has them; not with `renamed`
   std::vector<FieldCast> casts = {};  ///< of one field one after the other
   bool is_lossy = false;              ///< numbers that do not fit become the nearest that do
 
   /// True for a field of this name, if there is one.
   [[nodiscard]] bool takes(std::string_view name) const;
   [[nodiscard]] bool takes_all() const { return only.empty() && dropped.empty(); }
-  [[nodiscard]] bool is_empty() const { return takes_all() && renamed.empty() && casts.empty(); }
+  [[nodiscard]] bool renames() const { return !renamed.empty() || uses_standard_names; }
+  [[nodiscard]] bool is_empty() const { return takes_all() && !renames() && casts.empty(); }
 };
 
-/// The words of --rename: "image:images,label:labels". Errors: Code::usage for another form.
-[[nodiscard]] std::vector<FieldName> parse_renames(std::string_view text);
+/// The word of --rename that gives fields their standard names.
+inline constexpr std::string_view kStandardNames = "standard";
+
+/// Takes the words of --rename into a choice: "image:images,label:labels", or kStandardNames.
+/// Errors: Code::usage for another form.
+void take_renames(FieldChoice& choice, std::string_view text);
 
 /// The words of --cast: "x:float32,y:uint16". Errors: Code::usage for another form, a field that is
 /// named twice, and what is not a type of numbers.
@@ -72,6 +78,10 @@ struct FieldChoice {
 
 /// What a field is once its numbers are of another type.
 [[nodiscard]] Field cast_field(const Field& field, const DType& dtype);
+
+/// The name under which users look for a field of an input that has the names of TensorFlow's image
+/// sets: "image" for image_encoded. Empty: it has no other.
+[[nodiscard]] std::string_view standard_name_of(std::string_view field);
 
 /// The positions of the fields that are taken, in order. What was left out of the input already may
 /// be dropped. Errors: Code::usage, with the names that there are, for one that there is not, that

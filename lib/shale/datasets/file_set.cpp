@@ -370,6 +370,25 @@ std::optional<std::vector<SetMember>> files_of_set(const std::string& path) {
   return is_plain_folder(path) ? files_of_folder(path) : std::nullopt;
 }
 
+namespace {
+
+// "toy/toy-train.tfrecord-*-of-*", if these are all files that it stands for; else one that names
+// each.
+std::string word_of_split(const std::string& folder, const std::vector<SetMember>& files) {
+  const std::string pattern = join_path(folder, stem_of(files.front().name));
+  if (pattern.find_first_of("?[{") == std::string::npos && folder.find('*') == std::string::npos &&
+      files.size() > 1) {
+    const std::optional<std::vector<SetMember>> all = files_of_pattern(pattern);
+    if (all && std::ranges::equal(*all, files, {}, &SetMember::path, &SetMember::path))
+      return pattern;
+  }
+  std::vector<std::string> paths;
+  for (const SetMember& file : files) paths.push_back(file.path);
+  return word_of_files(paths);
+}
+
+}  // namespace
+
 std::vector<SetOfSplit> files_of_splits(const std::string& folder) {
   if (!is_plain_folder(folder)) return {};
   const FilesOfFolder all = list_files_of(folder);
@@ -379,7 +398,9 @@ std::vector<SetOfSplit> files_of_splits(const std::string& folder) {
     if (split.empty()) return {};
     const auto found = std::ranges::find(splits, split, &SetOfSplit::split);
     SetOfSplit& one =
-        found == splits.end() ? splits.emplace_back(SetOfSplit{std::string(split), {}}) : *found;
+        found == splits.end()
+            ? splits.emplace_back(SetOfSplit{.split = std::string(split), .files = {}})
+            : *found;
     // Arrays of several names are hardly parts of one.
     if (all.format->tensors != nullptr && !one.files.empty() &&
         stem_of(one.files.front().name) != stem_of(file.name))
@@ -387,6 +408,7 @@ std::vector<SetOfSplit> files_of_splits(const std::string& folder) {
     one.files.push_back(file);
   }
   if (splits.size() < 2) return {};
+  for (SetOfSplit& split : splits) split.word = word_of_split(folder, split.files);
   std::ranges::sort(splits, [](const SetOfSplit& one, const SetOfSplit& other) {
     return std::pair(one.split != "train", one.split) <
            std::pair(other.split != "train", other.split);

@@ -34,6 +34,7 @@ struct SetMember {
 struct SetOfSplit {
   std::string split;  ///< "train"
   std::vector<SetMember> files;
+  std::string word = {};  ///< that stands for all of them: a pattern
 };
 
 /// The files of a folder that are a set per split, as their names say ("train-00000-of-00010",

@@ -147,31 +147,25 @@ void add_arrays(DatasetInfo& info, const DatasetRequest& request, const Events& 
   if (info.contents) info.commands = convert_commands(*info.contents, request.path);
 }
 
-// What readers of TensorFlow call what others call image and label.
-// Source: tensorflow/models, research/object_detection/dataset_tools, research/slim/datasets.
+// Where the fields have the names of TensorFlow's image sets. What is left out in place may be a
+// field of what convert makes.
 std::string note_on_names(const Manifest& manifest, const std::string& path) {
-  constexpr std::pair<std::string_view, std::string_view> kUsualNames[] = {
-      {"image_encoded", "image"},
-      {"image_class_label", "label"},
-      {"image_class_text", "class_name"},
-      {"image_object_class_label", "labels"},
-      {"image_object_class_text", "class_names"},
-      {"image_filename", "file_name"}};
-  if (!manifest.schema.find(kUsualNames[0].first)) return {};
-  const auto is_there = [&](std::string_view name) {
-    return manifest.schema.find(name) ||
-           std::ranges::any_of(manifest.left_out.entries, [&](const LeftOut& one) {
-             return one.reason != "no_value" && field_name_of(one.name) == name;
-           });
+  std::string shown;
+  const auto add = [&](std::string_view name) {
+    const std::string_view standard = standard_name_of(name);
+    if (standard.empty() || manifest.schema.find(standard)) return;
+    shown += fmt::format("{}{}", shown.empty() ? "" : ", ", standard);
   };
-  std::string renames;
-  for (const auto& [name, usual] : kUsualNames) {
-    if (is_there(name) && !is_there(usual))
-      renames += fmt::format("{}{}:{}", renames.empty() ? "" : ",", name, usual);
+  if (!manifest.schema.find("image_encoded")) return {};
+  for (const Field& field : manifest.schema.fields) add(field.name);
+  for (const LeftOut& one : manifest.left_out.entries) {
+    const std::string name = field_name_of(one.name);
+    if (one.reason != "no_value" && !manifest.schema.find(name)) add(name);
   }
-  if (renames.empty()) return {};
-  return fmt::format("the usual names: shale convert {} out --to record --rename {}",
-                     shell_word(path), renames);
+  if (shown.empty()) return {};
+  return fmt::format(
+      "under their standard names ({}): shale convert {} out --to record --rename {}", shown,
+      shell_word(path), kStandardNames);
 }
 
 DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {

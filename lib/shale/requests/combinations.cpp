@@ -50,7 +50,7 @@ bool is_lossy(Request request) { return request.fields.is_lossy; }
 bool has_no_casts(Request request) { return request.fields.casts.empty(); }
 bool has_fields(Request request) { return !request.fields.only.empty(); }
 bool names_fields(Request request) {
-  return !request.fields.takes_all() || !request.fields.renamed.empty();
+  return !request.fields.takes_all() || request.fields.renames();
 }
 bool has_split_by(Request request) { return request.split_by != SplitBy::none; }
 bool has_split(Request request) { return !request.split.is_empty(); }

@@ -26,6 +26,13 @@ std::string refusal_of(const FieldChoice& choice) {
   return error.message();
 }
 
+std::vector<FieldName> parse_renames(std::string_view text) {
+  FieldChoice choice;
+  take_renames(choice, text);
+  CHECK(choice.renames());
+  return choice.renamed;
+}
+
 TEST_CASE("parse renames: pairs, with a backslash before what belongs to a name") {
   CHECK(parse_renames("image:images,label:image/class/label") ==
         std::vector<FieldName>{{"image", "images"}, {"label", "image/class/label"}});
@@ -37,6 +44,18 @@ TEST_CASE("parse renames: another form is refused") {
     CAPTURE(text);
     CHECK(error_of([&] { (void)parse_renames(text); }).code() == Code::usage);
   }
+}
+
+TEST_CASE("standard names: those of TensorFlow's image sets, where no other field has them") {
+  const Schema schema = {.fields = {{.name = "image_encoded", .kind = Kind::bytes},
+                                    {.name = "image_class_label", .kind = Kind::integer},
+                                    {.name = "label", .kind = Kind::integer}}};
+  FieldChoice choice;
+  take_renames(choice, "standard");
+  CHECK(new_names(choice, schema, {0, 1, 2}) ==
+        std::vector<std::string>{"image", "image_class_label", "label"});
+  CHECK(refusal_of(choice) ==
+        "--rename names 'standard', which gives none of its fields another name");
 }
 
 TEST_CASE("parse casts: fields and types of numbers") {
