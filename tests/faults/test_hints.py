@@ -299,6 +299,7 @@ FOLLOWED = [
     ("convert photos {o} --to lmdb --classes-from own.lmdb", "! shale convert photos {o}c.lmdb --with-index && shale convert photos {o} --to lmdb --classes-from {o}c.lmdb"),
     ("convert photos {o} --to lmdb --classes-from wide", "convert photos {o} --to lmdb --classes-from set"),
     ("convert flat {o} --to lmdb --labels headed.csv", "convert flat {o} --to lmdb --labels headed.csv --key-column bild --label-column art"),
+    ("convert flat {o} --to lmdb --labels panoptic.json", "convert flat {o} --to lmdb --labels panoptic.json --label-column segments_info"),
     ("convert flat {o} --to lmdb --labels zeros.csv", "convert flat {o} --to lmdb --labels zeros.csv --classes-from numbers.txt"),
     ("convert digits {o} --to lmdb --select digits.txt", "convert digits {o} --to lmdb --select digits.txt --keys rows"),
     ("convert digits {o} --to lmdb --select digits.txt", "! shale convert digits {o} --to lmdb --classes 1,2"),
@@ -478,6 +479,8 @@ class Hints(FaultCase):
             "windows.csv": b"D:\\w\\1.jpg,1\nD:\\w\\2.jpg,2\nD:\\w\\sub\\3.png,1\n",
             "vector.csv": b"path,a,b\n1.jpg,1,2\n2.jpg,1,\nsub/3.png,2,2\n",
             "headed.csv": b"bild,art\n1,dog\n2,cat\n3,dog\n",
+            "panoptic.json": b'{"images": [{"id": 1, "file_name": "1.jpg"}, {"id": 2, "file_name": "2.jpg"}, {"id": 3, "file_name": "sub/3.png"}], '
+            b'"annotations": [{"image_id": 1, "segments_info": [{"id": 3}]}]}',
             "zeros.csv": b"path,label\n1.jpg,01\n2.jpg,1\nsub/3.png,01\n",
             "numbers.txt": b"01\n1\n",
             "digits/1/a.jpg": RGB_JPEG,

@@ -58,6 +58,8 @@ COVERED_BY = {
     "report/report_json": ("tests/interop/test_json_schema.py", "test_reports_of_arrays"),
     "encoding/unread_sample": ("tests/faults/test_large_values.py", "test_frames_that_are_too_many_together"),
     "folders/input_list": ("tests/unit/folders/test_folder_source.cpp", "folder source: a shuffled one has the same samples"),
+    "labels/label_kinds": ("tests/cli/cases/convert_labels_odd.txt", "does not fit into an integer of 64 bits"),
+    "folders/metadata_use": ("tests/cli/cases/convert_metadata.txt", "become fields of each image's sample"),
     "labels/metadata_values": ("tests/unit/folders/test_metadata_rows.cpp", "lists are tensors and lists of text, whatever else differs is JSON"),
     "labels/metadata_file": ("tests/unit/folders/test_metadata_rows.cpp", "what cannot be right is an error that names the row"),
     "folders/label_join": ("tests/cli/cases/convert_label_files.txt", "names two files"),

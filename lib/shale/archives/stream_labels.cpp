@@ -12,7 +12,7 @@ namespace shale {
 namespace {
 
 LabelListRequest list_request(const FolderRequest& request, const SoughtFiles& sought) {
-  if (request.labels.has_fields()) {
+  if (become_fields(request.labels)) {
     throw Error(Code::unsupported, "has labels that become fields, which a stream cannot be given")
         .at(request.labels.path)
         .hint("unpack the archive, and convert the folder");

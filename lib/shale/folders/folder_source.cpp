@@ -15,7 +15,7 @@
 #include "shale/folders/joined_folders.hpp"
 #include "shale/folders/label_join.hpp"
 #include "shale/folders/listing_facts.hpp"
-#include "shale/folders/metadata_rows.hpp"
+#include "shale/folders/metadata_use.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/folders/untaken_pictures.hpp"
@@ -511,7 +511,7 @@ class FolderList final : public InputList {
     if (found.count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     const bool is_given = !request_.classes.from.empty();
     LabelListRequest list = label_list_request(request_, sought_);
-    if (request_.labels.has_fields()) return list_for_fields(found);
+    if (become_fields(request_.labels)) return list_for_fields(found);
     list.has_nested_files = found.are_nested();
     list.may_be_windows = found.may_be_of_windows();
     list.may_be_reals = !list.has_class_table;

@@ -84,7 +84,7 @@ class ListedSource final : public OrderableSource {
       totals.add_file(file.path, file.bytes);
       for (const ListedPartner& partner : file.partners)
         totals.add_file(partner.suffix.value_or(""), partner.bytes);
-      if (!info_.metadata.empty()) totals.add_file(file.row, file.row.size());
+      if (!info_.metadata.empty() || !file.row.empty()) totals.add_file(file.row, file.row.size());
     }
     const ListedFile& first = sample.front();
     return totals.end_sample(first.has_label ? std::optional(first.label) : std::nullopt);

@@ -4,12 +4,12 @@
 #include <charconv>
 #include <set>
 
+#include "shale/annotations/annotation_rows.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/trimmed.hpp"
-#include "shale/data/field_type.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/labels/label_rows.hpp"
 #include "shale/manifest/csv.hpp"
@@ -28,18 +28,6 @@ constexpr std::string_view kLabelColumnName = "label", kAsText = "a string", kAs
 std::uint64_t most_row_bytes(std::uint64_t sorter_bytes) {
   const std::uint64_t most = std::max<std::uint64_t>(sorter_bytes, 1 << 20) / 16;
   return std::min(kMostRowBytes, most - kRoomForPath);
-}
-
-FolderRequest request_of_train(const FolderRequest& request) {
-  FolderRequest train = request;
-  train.root = request.classes.names_from;
-  train.classes.names.clear();
-  train.classes.names_from.clear();
-  train.tree = nullptr;
-  train.files.listing.stored.clear();
-  train.files.listing.written.clear();
-  train.memory_bytes = request.memory_bytes / 2;
-  return train;
 }
 
 }  // namespace
@@ -198,14 +186,21 @@ void MetadataRows::read_labels(const LabelFile& file,
                                bool is_windows) {
   are_of_labels_ = true;
   files_ = {{.folder = {}, .name = file.path, .stamp = {}}};
-  LabelsRead read = read_label_rows(
-      file,
-      [&](const LabelRow& row) {
-        request_.stop_if_asked();
-        add_cells(0, row.number, shapes_.note(row.key, is_windows, is_sample), row.cells);
-      },
-      true);
+  LabelsRead read =
+      read_label_rows(file,
+                      [&](const LabelRow& row) {
+                        request_.stop_if_asked();
+                        add_cells(0, row.number, shapes_.note(row.key, is_windows, is_sample),
+                                  row.cells, row.types);
+                      },
+                      true,
+                      {.folder = request_.scratch_folder,
+                       .memory_bytes = request_.memory_bytes / 3,
+                       .stop_if_asked = request_.stop_if_asked});
   left_out_ = std::move(read.left_out);
+  written_classes_ = std::move(read.classes);
+  class_names_ = written_classes_;
+  notes_.insert(notes_.end(), read.notes.begin(), read.notes.end());
   rows_.finish();
   use_labels_as_field();
   choose_fields();
@@ -230,21 +225,24 @@ void MetadataRows::use_labels_as_field() {
 }
 
 void MetadataRows::add_cells(std::uint64_t file, std::uint64_t row, const std::string& path,
-                             std::span<const JsonMember> cells) {
+                             std::span<const JsonMember> cells, std::span<const Field> types) {
   cells_.clear();
-  for (const JsonMember& cell : cells) {
+  for (std::size_t number = 0; number < cells.size(); ++number) {
+    const JsonMember& cell = cells[number];
     using Of = JsonMember::Kind;
     const std::size_t at = column_of(cell.name, file, row);
+    const bool is_known = number < types.size();
+    if (is_known && !columns_[at].type) columns_[at].type = types[number];
     const bool is_label = label_ == at;
     const bool is_list = is_label && !request_.separator.empty();
     if (cell.kind == Of::null || (is_label && !is_list && trimmed(cell.text).empty())) continue;
     if (is_list) note_list(file, row, cell);
     if (is_label && !is_list) note_label(file, row, cell);
     ++columns_[at].values;
-    std::int64_t number = 0;
+    std::int64_t integer = 0;
     const char* const end = cell.text.data() + cell.text.size();
     const bool is_long = cell.kind == Of::integer &&
-                         std::from_chars(cell.text.data(), end, number).ec != std::errc();
+                         std::from_chars(cell.text.data(), end, integer).ec != std::errc();
     const Class kind = cell.kind == Of::text      ? kText
                        : is_long                  ? kLongInteger
                        : cell.kind == Of::integer ? kInteger
@@ -252,7 +250,7 @@ void MetadataRows::add_cells(std::uint64_t file, std::uint64_t row, const std::s
                                                   : kJson;
     auto& seen = columns_[at].seen;
     if (seen[kind].row == 0) seen[kind] = {file, row, {}};
-    if (kind == kJson) columns_[at].nested.note(cell.text);
+    if (kind == kJson && !is_known) columns_[at].nested.note(cell.text);
     if (cell.kind == Of::integer && seen[kInexact].row == 0 &&
         fmt::format("{:.0f}", real_in(cell.text)) != cell.text)
       seen[kInexact] = {file, row, {}};
@@ -277,6 +275,7 @@ void MetadataRows::add_cells(std::uint64_t file, std::uint64_t row, const std::s
 }
 
 Field MetadataRows::field_of(const Column& column) const {
+  if (column.type) return *column.type;
   if (list_ && &column == &columns_[*list_])
     return {.name = {}, .kind = Kind::tensor, .dtype = DType::parse("<i8"), .shape = {kFreeSide}};
   const auto& seen = column.seen;
@@ -389,7 +388,8 @@ void MetadataRows::match(const std::function<void(const std::string& entry)>& un
     }
     ++matched;
     ByteReader cells(as_bytes(row.cells));
-    const bool has_names = (label_ && !has_numbers()) || has_lists_of_names();
+    const bool has_names =
+        (label_ && !has_numbers()) || (has_lists_of_names() && written_classes_.empty());
     while (has_names && !cells.at_end()) {
       const std::size_t column = cells.read_u16();
       const std::string_view text = as_text(cells.read_bytes(cells.read_u32()));
@@ -410,7 +410,7 @@ void MetadataRows::match(const std::function<void(const std::string& entry)>& un
   while (samples_.row() != nullptr) end_sample({});
   matched_.finish();
   matched_.rewind();
-  class_names_.assign(names.begin(), names.end());
+  if (written_classes_.empty()) class_names_.assign(names.begin(), names.end());
   if (matched == 0 && sample_count_ > 0) {
     Error error(Code::bad_content, "{}",
                 rows_.count() == 0 ? "has no rows"
@@ -461,6 +461,8 @@ void MetadataRows::next(ListedFile& sample) {
       label = trimmed(text);
     } else if (list_ == column) {
       values[*columns_[column].field] = numbers_of(text, match->row.file, match->row.number);
+    } else if (!label_of_written_.empty() && columns_[column].name == kCategories) {
+      values[*columns_[column].field] = renumbered(text, match->row.file, match->row.number);
     } else if (columns_[column].field) {
       values[*columns_[column].field] = std::move(text);
     }
@@ -474,6 +476,29 @@ void MetadataRows::next(ListedFile& sample) {
     append_metadata_value(sample.row, fields_[i], values[i]);
   if (label) take_label(*label, match->row.file, match->row.number, sample);
   sample.has_label = true;
+}
+
+void MetadataRows::use_table(std::optional<ClassTable> table) {
+  table_ = std::move(table);
+  if (!table_ || table_->names() == written_classes_) return;
+  for (const std::string& name : written_classes_)
+    label_of_written_.push_back(table_->label_of(name));
+}
+
+// The numbers of annotations, as those of the table.
+std::string MetadataRows::renumbered(std::string_view numbers, std::uint64_t file,
+                                     std::uint64_t row) const {
+  std::string array = "[";
+  const std::optional<JsonList> written = parse_json_list(numbers);
+  for (const std::int64_t number : written.value_or(JsonList()).integers) {
+    const auto at = static_cast<std::size_t>(number);
+    if (!label_of_written_.at(at)) {
+      ListedFile one;
+      take_label(written_classes_[at], file, row, one);
+    }
+    array.append(array.size() > 1 ? "," : "").append(std::to_string(*label_of_written_[at]));
+  }
+  return array + "]";
 }
 
 std::vector<std::string_view> MetadataRows::labels_in(std::string_view cell) const {
@@ -508,84 +533,6 @@ std::string MetadataRows::numbers_of(std::string_view cell, std::uint64_t file,
     array += std::to_string(one.label);
   }
   return array + "]";
-}
-
-std::optional<ClassTable> table_of_metadata(
-    const FolderRequest& request, const MetadataRows& metadata,
-    const std::function<std::vector<std::string>(const FolderRequest&)>& classes_of) {
-  const std::uint64_t memory = request.all_memory_bytes;
-  if (!request.classes.from.empty()) {
-    ClassTable given = load_class_table(request.classes.from, memory);
-    return request.classes.adds && !metadata.has_numbers()
-               ? given.extended(metadata.class_names(), metadata.first_path(), memory)
-               : given;
-  }
-  if (metadata.has_numbers()) return std::nullopt;
-  const std::string& first = request.classes.names_from;  // of several splits
-  if (first.empty() || first == request.root)
-    return ClassTable(metadata.class_names(), metadata.first_path(), memory);
-  if (request.root.starts_with(first + "/")) {
-    throw Error(Code::bad_content,
-                "has labels that are names, and there is no split train that says which there are")
-        .at(metadata.first_path())
-        .hint("list the names of all splits in a file, and pass it with --classes-from");
-  }
-  return ClassTable(classes_of(request_of_train(request)), first, memory);
-}
-
-bool is_left_to_labels(const FolderRequest& request, const MetadataRows& metadata,
-                       std::vector<std::string>& notes) {
-  if (request.labels.path.empty()) return false;
-  if (!metadata.is_one_of_them(request.labels.path)) {
-    throw Error(Code::usage, "has rows with the names of files, and so has {}, given by --labels",
-                printable(request.labels.path))
-        .at(metadata.first_path())
-        .hint("leave out --labels, or pass --pairs off to leave out the metadata");
-  }
-  notes.push_back(fmt::format("of {} only the labels are taken, as --labels says",
-                              printable(request.labels.path)));
-  return true;
-}
-
-MetadataRows::Request metadata_request(const FolderRequest& request,
-                                       const std::string& sample_field) {
-  return {.root = request.root,
-          .scratch_folder = request.scratch_folder,
-          .memory_bytes = request.memory_bytes / 4,
-          .all_memory_bytes = request.all_memory_bytes,
-          .has_class_table = !request.classes.from.empty() || request.may_mix_labels,
-          .extends_set = request.classes.extends_set,
-          .sample_field = sample_field,
-          .separator = request.labels.separator,
-          .stop_if_asked = request.stop_if_asked};
-}
-
-Error is_field_already(const Field& column, const std::string& root) {
-  return Error(Code::bad_content,
-               "a column of its metadata and the files beside the images both become the field "
-               "'{}'",
-               printable(column.name))
-      .at(root)
-      .hint("rename the column, or the files");
-}
-
-std::string text_of_fields(const std::vector<Field>& fields) {
-  std::string text;
-  for (const Field& field : fields)
-    text.append(1, '\n').append(field.name).append(1, ':').append(field_type_text(field));
-  return text;
-}
-
-std::string note_on_metadata(const MetadataRows& metadata, std::string_view one) {
-  std::string fields;
-  for (const Field& field : metadata.fields())
-    fields.append(fields.empty() ? "" : ", ").append(printable(field.name));
-  if (metadata.has_labels()) fields.append(fields.empty() ? "label" : ", label");
-  return fmt::format(
-      "the columns of {} become fields of each {}'s sample: {}; pass --pairs off to leave them out",
-      metadata.stamps().size() == 1 ? printable(metadata.first_path())
-                                    : "metadata.csv or metadata.jsonl",
-      one, fields.empty() ? "none" : fields);
 }
 
 }  // namespace shale

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "shale/data/schema.hpp"
-#include "shale/folders/folder_request.hpp"
 #include "shale/folders/stored_listing.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
@@ -106,17 +105,20 @@ class MetadataRows {
   /// What the columns become, but the label.
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
   [[nodiscard]] bool has_labels() const { return label_.has_value(); }
-  /// The names of classes are in the lists of a field `label`.
-  [[nodiscard]] bool has_lists_of_names() const { return list_ && names_.row > 0; }
+  /// The names of classes are in the lists of a field `label`, or those of annotations.
+  [[nodiscard]] bool has_lists_of_names() const {
+    return (list_ && names_.row > 0) || !written_classes_.empty();
+  }
   /// All labels are integers; else they are names.
   [[nodiscard]] bool has_numbers() const {
     const bool are_of_table = request_.has_class_table && kinds_.have_zeros_in_front();
     return label_ && names_.row == 0 && !are_of_table;
   }
-  /// The names of the samples that have a row, sorted bytewise.
+  /// The names of the samples that have a row, sorted bytewise; of annotations all, as they have
+  /// them.
   [[nodiscard]] const std::vector<std::string>& class_names() const { return class_names_; }
   /// What names are the labels of; of numbers which there may be.
-  void use_table(std::optional<ClassTable> table) { table_ = std::move(table); }
+  void use_table(std::optional<ClassTable> table);
   [[nodiscard]] std::uint64_t unused() const { return unused_; }
   /// Each file, relative to the root, and what tells that it is as it was.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> stamps() const;
@@ -144,6 +146,7 @@ class MetadataRows {
     std::string name;
     std::array<Seen, kClasses> seen;
     NestedColumn nested = {};
+    std::optional<Field> type = {};  // if it is known beforehand
     std::uint64_t values = 0;
     std::optional<std::size_t> field;
   };
@@ -153,10 +156,12 @@ class MetadataRows {
   void add_row(std::uint64_t file, const MetadataRow& row);
   std::size_t column_of(const std::string& name, std::uint64_t file, std::uint64_t row);
   void add_cells(std::uint64_t file, std::uint64_t row, const std::string& path,
-                 std::span<const JsonMember> cells);
+                 std::span<const JsonMember> cells, std::span<const Field> types = {});
   void use_labels_as_field();
   void note_list(std::uint64_t file, std::uint64_t row, const JsonMember& cell);
   [[nodiscard]] std::vector<std::string_view> labels_in(std::string_view cell) const;
+  [[nodiscard]] std::string renumbered(std::string_view numbers, std::uint64_t file,
+                                       std::uint64_t row) const;
   [[nodiscard]] std::string numbers_of(std::string_view cell, std::uint64_t file,
                                        std::uint64_t row) const;
   void note_label(std::uint64_t file, std::uint64_t row, const JsonMember& cell);
@@ -184,6 +189,8 @@ class MetadataRows {
   std::vector<Field> fields_;
   std::vector<std::string> class_names_, notes_;
   std::optional<ClassTable> table_;
+  std::vector<std::string> written_classes_;  // by the numbers in the column kCategories
+  std::vector<std::optional<std::int64_t>> label_of_written_;  // if these are not the labels
   std::string cells_;
 };
 
@@ -194,34 +201,5 @@ class MetadataRows {
 
 /// What tells one state of a file from another: its size and when it was modified.
 [[nodiscard]] std::string metadata_stamp(const std::string& path);
-
-/// What the labels of the rows belong to; nullopt for numbers without a class table. Of one of
-/// several splits the table is that of the names in `train`, of which `classes_of` gives the
-/// classes. Errors: Code::bad_content for splits without `train`; same as load_class_table; same as
-/// open_folder.
-[[nodiscard]] std::optional<ClassTable> table_of_metadata(
-    const FolderRequest& request, const MetadataRows& metadata,
-    const std::function<std::vector<std::string>(const FolderRequest&)>& classes_of);
-
-/// True if the rows are left out because --labels names their very file: `notes` then say so.
-/// Errors: Code::usage, naming both, for another file of labels.
-[[nodiscard]] bool is_left_to_labels(const FolderRequest& request, const MetadataRows& metadata,
-                                     std::vector<std::string>& notes);
-
-/// How the rows of a folder are read.
-[[nodiscard]] MetadataRows::Request metadata_request(const FolderRequest& request,
-                                                     const std::string& sample_field);
-
-/// The error for a column that becomes a field which already exists.
-[[nodiscard]] Error is_field_already(const Field& column, const std::string& root);
-
-/// What tells fields from others: empty for none.
-[[nodiscard]] std::string text_of_fields(const std::vector<Field>& fields);
-
-inline constexpr std::string_view kMetadataInArchive =
-    "metadata.csv and metadata.jsonl in an archive are not read: unpack it to take their columns";
-
-/// What the user is told who did not ask for them; `one` is the word for a sample's file.
-[[nodiscard]] std::string note_on_metadata(const MetadataRows& metadata, std::string_view one);
 
 }  // namespace shale

@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <span>
 
 #include <fmt/ranges.h>
 
+#include "shale/annotations/annotation_rows.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/base/trimmed.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/io/temporary_folder.hpp"
 #include "shale/labels/synset_table.hpp"
 #include "shale/labels/text_lines.hpp"
 #include "shale/manifest/csv.hpp"
@@ -22,24 +23,6 @@
 
 namespace shale {
 namespace {
-
-// 2.0, 1e3, +5, 99999999999999999999: a number to whoever wrote it, but not an integer of 64 bits.
-bool is_odd_number(std::string_view text) {
-  if (real_number_in(text)) return true;
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool has_digit = text.find_first_of("0123456789") != std::string_view::npos;
-  return has_digit && error != std::errc::invalid_argument && end == text.data() + text.size();
-}
-
-// Digits alone, behind a sign or not.
-bool is_long_integer(std::string_view text) {
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return text.size() > 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-constexpr std::size_t kMostComparedLabels = 16'384;
 
 constexpr std::array<std::string_view, 3> kKeyColumns = {"path", "file_name", "filename"};
 // Parts of the names of columns that are likely to name files, the likeliest first.
@@ -103,10 +86,14 @@ std::optional<Names> attributes_of(const std::string& path) {
 // The rows of one file, while it is read.
 class RowReader {
  public:
-  RowReader(const LabelFile& file, const std::function<void(const LabelRow&)>& use, bool with_cells)
-      : file_(file), use_(use), with_cells_(with_cells) {}
+  RowReader(const LabelFile& file, const std::function<void(const LabelRow&)>& use, bool with_cells,
+            const LabelScratch& scratch)
+      : file_(file), use_(use), with_cells_(with_cells), scratch_(scratch) {}
 
   LabelsRead read() {
+    const AnnotationForm form =
+        file_.key_column.empty() ? annotation_form(file_.path) : AnnotationForm::none;
+    if (form != AnnotationForm::none) return read_annotations(form);
     if (has_json_lines_suffix(file_.path) || begins_like_json(file_.path)) {
       read_json_lines(file_.path, [this](std::uint64_t line, const std::vector<JsonMember>& all) {
         use_members(line, all);
@@ -124,6 +111,45 @@ class RowReader {
  private:
   [[nodiscard]] bool names_columns() const {
     return !file_.key_column.empty() || !file_.label_column.empty();
+  }
+
+  [[nodiscard]] LabelsRead read_annotations(AnnotationForm form) {
+    if (form == AnnotationForm::label_pairs || form == AnnotationForm::label_vectors) {
+      read_label_pairs(file_.path, [this](const LabelPair& pair) {
+        if (with_cells_) return use_cells(pair.number, pair.key, {&pair.label, 1});
+        use_row({pair.number, pair.key, pair.label.text});
+      });
+      return {};
+    }
+    refuse_idle_options();
+    AnnotationsRead read =
+        read_coco({.path = file_.path,
+                   .fields = file_.columns(),
+                   .scratch_folder = scratch_.folder.empty() ? temporary_folder() : scratch_.folder,
+                   .memory_bytes = scratch_.memory_bytes,
+                   .stop_if_asked = scratch_.stop_if_asked},
+                  [this](const AnnotationRow& row) {
+                    use_row({.number = row.number,
+                             .key = row.key,
+                             .label = "-",
+                             .cells = row.cells,
+                             .types = row.types});
+                  });
+    return {.form = LabelForm::annotations,
+            .left_out = std::move(read.left_out),
+            .classes = std::move(read.classes),
+            .notes = std::move(read.notes)};
+  }
+
+  void refuse_idle_options() const {
+    const std::string_view idle = !file_.separator.empty()      ? "--label-separator"
+                                  : file_.has_vector()          ? "--label-column label="
+                                  : !file_.group_column.empty() ? "--split-group"
+                                                                : "";
+    if (idle.empty()) return;
+    throw Error(Code::usage, "{} is for labels in columns, and these are annotations", idle)
+        .at(file_.path)
+        .hint("leave it out");
   }
 
   void use_fields(std::uint64_t row, const Names& fields) {
@@ -407,7 +433,7 @@ class RowReader {
     return cells;
   }
 
-  void use_cells(std::uint64_t row, std::string_view key, const std::vector<JsonMember>& cells) {
+  void use_cells(std::uint64_t row, std::string_view key, std::span<const JsonMember> cells) {
     use_row({.number = row, .key = key, .label = "-", .cells = cells});
   }
 
@@ -440,6 +466,7 @@ class RowReader {
     std::string name;
   };
   const bool with_cells_;
+  const LabelScratch& scratch_;
   std::vector<Wanted> wanted_;
   bool is_by_number_ = false;
   LabelForm form_ = LabelForm::table;
@@ -451,27 +478,6 @@ class RowReader {
 };
 
 }  // namespace
-
-std::optional<std::int64_t> parse_integer_label(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::optional<std::string> real_number_in(std::string_view text) {
-  std::string number(text.starts_with('+') ? text.substr(1) : text);
-  if (number.find_first_of(".,eE") == std::string::npos) return std::nullopt;
-  // As a spreadsheet writes it where the point is a comma.
-  if (const std::size_t comma = number.find(','); comma != std::string::npos) number[comma] = '.';
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(value))
-    return std::nullopt;
-  std::string written = fmt::format("{}", value);
-  if (written.find_first_of(".e") == std::string::npos) written += ".0";
-  return written;
-}
 
 std::vector<std::string> LabelFile::columns() const {
   std::string_view names = label_column;
@@ -485,82 +491,21 @@ std::vector<std::string> LabelFile::columns() const {
   return columns;
 }
 
-bool is_name_label(std::string_view text) {
-  return !parse_integer_label(text) && !is_odd_number(text);
-}
-
-void LabelKinds::note(std::uint64_t row, std::string_view label) {
-  First& first = parse_integer_label(label) ? integer_ : is_odd_number(label) ? odd_number_ : name_;
-  if (first.row == 0 || row < first.row) first = {row, std::string(label)};
-  has_long_ = has_long_ || is_long_integer(label);
-  if (&first == &odd_number_ && real_.row == 0 && real_number_in(label))
-    real_ = {row, std::string(label)};
-  if (&first != &integer_) return;
-  if (padded_.row == 0 && label.size() > 1 && label.starts_with('0'))
-    padded_ = {row, std::string(label)};
-  const std::int64_t number = *parse_integer_label(label);
-  const auto form = forms_.find(number);
-  if (form == forms_.end()) {
-    if (forms_.size() < kMostComparedLabels) forms_[number] = {row, std::string(label)};
-  } else if (two_forms_.row == 0 && form->second.text != label) {
-    one_form_ = form->second;
-    two_forms_ = {row, std::string(label)};
-  }
-}
-
-void LabelKinds::refuse_two_forms(const std::string& path, std::string_view row) const {
-  if (two_forms_.row == 0) return;
-  throw Error(Code::bad_content,
-              "{} {}: label '{}' is the same integer as '{}' in {} {}: both would be one label",
-              row, two_forms_.row, two_forms_.text, one_form_.text, row, one_form_.row)
-      .at(path)
-      .hint(
-          "write each label in one way; if they are class names, list all of them in a file for "
-          "--classes-from");
-}
-
-std::string LabelKinds::note_on_zeros(const std::string& path) const {
-  if (padded_.row == 0 || !are_numbers()) return {};
-  return fmt::format(
-      "labels in {} have zeros in front, '{}': they are integers, without them; list them in a "
-      "file "
-      "for --classes-from to take them as class names",
-      printable(path), padded_.text);
-}
-
-void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,
-                              std::string hint) const {
-  const First& number = integer_.row > 0 ? integer_ : odd_number_;
-  if (number.row == 0 || are_numbers()) return;
-  const First& other = odd_number_.row > 0 ? odd_number_ : name_;
-  constexpr std::string_view kNames =
-      "if these are class names, list all of them in a file for --classes-from";
-  if (is_long_integer(other.text)) {
-    throw Error(Code::bad_content, "{} {}: label '{}' does not fit into an integer of 64 bits", row,
-                other.row, printable(other.text))
-        .at(path)
-        .hint(kNames);
-  }
-  const std::string fact = &number == &other
-                               ? "is a number, but not an integer of 64 bits"
-                               : fmt::format("is not an integer, but {} {} has the number {}", row,
-                                             number.row, printable(number.text));
-  if (hint.empty())
-    hint = fmt::format("write integers without plus sign, point or exponent; {}", kNames);
-  throw Error(Code::bad_content, "{} {}: label '{}' {}; labels are all integers or all names", row,
-              other.row, printable(other.text), fact)
-      .at(path)
-      .hint(hint);
-}
-
 LabelsRead read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use,
-                           bool with_cells) {
+                           bool with_cells, const LabelScratch& scratch) {
   if (begins_like_zip(file.path)) {
     throw Error(Code::bad_content, "is an Excel workbook or another ZIP archive, not a table")
         .at(file.path)
         .hint("save its sheet as 'CSV UTF-8', and pass that");
   }
-  return RowReader(file, use, with_cells).read();
+  return RowReader(file, use, with_cells, scratch).read();
+}
+
+bool become_fields(const LabelFile& file) {
+  if (file.has_fields()) return true;
+  const AnnotationForm form =
+      file.key_column.empty() ? annotation_form(file.path) : AnnotationForm::none;
+  return form == AnnotationForm::coco || form == AnnotationForm::label_vectors;
 }
 
 SynsetNumbers synsets_beside(const std::string& ground_truth) {

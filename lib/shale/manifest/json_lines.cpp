@@ -5,8 +5,6 @@
 #include <set>
 #include <span>
 
-#include <nlohmann/json.hpp>
-
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -14,97 +12,30 @@
 #include "shale/data/json_text.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/manifest/csv.hpp"
+#include "shale/manifest/json_document.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::uint64_t kLongestLineBytes = 1 << 20, kPieceBytes = 256 * 1024, kHeadBytes = 4096;
 
-// The members of an object whose line is known to be valid JSON: nothing is checked again, and
-// what is nested is passed over by counting brackets.
-class MemberScanner {
- public:
-  explicit MemberScanner(std::string_view object) : left_(object) {}
-
-  std::vector<JsonMember> members() {
-    std::vector<JsonMember> members;
-    skip_blanks();
-    left_.remove_prefix(1);
-    for (skip_blanks(); left_.front() != '}'; skip_blanks()) {
-      if (left_.front() == ',') {
-        left_.remove_prefix(1);
-        skip_blanks();
-      }
-      JsonMember& member = members.emplace_back();
-      member.name = decoded(take_value());
-      skip_blanks();
-      left_.remove_prefix(1);  // the colon
-      skip_blanks();
-      const std::string_view value = take_value();
-      member.kind = kind_of(value);
-      member.text = member.kind == JsonMember::Kind::text ? decoded(value) : std::string(value);
-    }
-    return members;
+JsonMember::Kind kind_of(std::string_view value) {
+  switch (value.front()) {
+    case '"':
+      return JsonMember::Kind::text;
+    case '{':
+    case '[':
+      return JsonMember::Kind::nested;
+    case 't':
+    case 'f':
+      return JsonMember::Kind::boolean;
+    case 'n':
+      return JsonMember::Kind::null;
+    default:
+      return value.find_first_of(".eE") == std::string_view::npos ? JsonMember::Kind::integer
+                                                                  : JsonMember::Kind::real;
   }
-
- private:
-  void skip_blanks() {
-    left_.remove_prefix(std::min(left_.find_first_not_of(" \t\r\n"), left_.size()));
-  }
-
-  std::string_view take_value() {
-    const std::string_view from = left_;
-    std::size_t depth = 0, at = 0;
-    bool is_quoted = false;
-    for (; at < from.size(); ++at) {
-      const char byte = from[at];
-      if (is_quoted) {
-        if (byte == '\\') {
-          ++at;
-        } else if (byte == '"') {
-          is_quoted = false;
-          if (depth == 0) break;
-        }
-        continue;
-      }
-      if (byte == '"') is_quoted = true;
-      if (byte == '{' || byte == '[') ++depth;
-      const bool closes = byte == '}' || byte == ']';
-      if (depth == 0 && (closes || byte == ',' || byte == ' ' || byte == '\t' || byte == '\r')) {
-        left_.remove_prefix(at);
-        return from.substr(0, at);
-      }
-      if (closes && --depth == 0) break;
-    }
-    at = std::min(at + 1, from.size());
-    left_.remove_prefix(at);
-    return from.substr(0, at);
-  }
-
-  static std::string decoded(std::string_view string) {
-    return nlohmann::json::parse(string).get<std::string>();
-  }
-
-  static JsonMember::Kind kind_of(std::string_view value) {
-    switch (value.front()) {
-      case '"':
-        return JsonMember::Kind::text;
-      case '{':
-      case '[':
-        return JsonMember::Kind::nested;
-      case 't':
-      case 'f':
-        return JsonMember::Kind::boolean;
-      case 'n':
-        return JsonMember::Kind::null;
-      default:
-        return value.find_first_of(".eE") == std::string_view::npos ? JsonMember::Kind::integer
-                                                                    : JsonMember::Kind::real;
-    }
-  }
-
-  std::string_view left_;
-};
+}
 
 void use_line(const std::string& path, std::uint64_t number, std::string_view line,
               const std::function<void(std::uint64_t, const std::vector<JsonMember>&)>& use) {
@@ -117,7 +48,10 @@ void use_line(const std::string& path, std::uint64_t number, std::string_view li
         .at(path)
         .hint("write one object per line");
   }
-  const std::vector<JsonMember> members = MemberScanner(object).members();
+  std::vector<JsonMember> members;
+  (void)for_each_member(object, [&](std::string_view name, std::string_view value) {
+    members.push_back(json_member(name, value));
+  });
   std::set<std::string_view> names;
   for (const JsonMember& member : members) {
     if (names.insert(member.name).second) continue;
@@ -129,6 +63,13 @@ void use_line(const std::string& path, std::uint64_t number, std::string_view li
 }
 
 }  // namespace
+
+JsonMember json_member(std::string_view name, std::string_view value) {
+  const JsonMember::Kind kind = kind_of(value);
+  return {decoded_json_string(fmt::format("\"{}\"", name)).value_or(std::string(name)), kind,
+          kind == JsonMember::Kind::text ? decoded_json_string(value).value_or(std::string(value))
+                                         : std::string(value)};
+}
 
 std::string_view name_of(JsonMember::Kind kind) {
   constexpr std::array<std::string_view, 6> kNames = {"null",   "a boolean", "an integer",

@@ -20,6 +20,8 @@ struct JsonMember {
   std::string text;
 };
 [[nodiscard]] std::string_view name_of(JsonMember::Kind kind);
+/// One as it is written in valid JSON, its name without quotes.
+[[nodiscard]] JsonMember json_member(std::string_view name, std::string_view value);
 
 /// True for a file name that says that each line is a JSON object: .jsonl or .ndjson, in any case.
 [[nodiscard]] bool has_json_lines_suffix(std::string_view name);
