@@ -41,7 +41,7 @@ ROOMS = INSTALLED | {
     "labels": "base io data format flow manifest shards arrays annotations",
     "folders": "base io data wire format flow image manifest shards arrays annotations labels",
     "archives": "base io wire format manifest shards datasets labels folders",
-    "sources": "base io data wire numbers format flow image manifest shards arrays datasets encoding sampling labels folders archives",
+    "sources": "base io data wire numbers format flow image manifest shards arrays datasets encoding sampling annotations labels folders archives",
     "browse": "base io data wire numbers format flow image manifest shards arrays datasets encoding sampling labels folders archives sources",
     "verify": "base io data format flow image manifest shards datasets arrays encoding labels folders archives sources verify.hpp",
     "report": "base io data numbers format flow image pixels manifest shards datasets encoding sampling loading sources browse verify",

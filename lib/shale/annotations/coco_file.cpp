@@ -421,12 +421,13 @@ class CocoReader {
     for (const auto& [name, count] : others_)
       read_.left_out.add({.kind = "column", .name = name, .reason = "not_a_label", .samples = {}});
     if (!others_.empty()) {
-      read_.notes.push_back(fmt::format(
-          "of the annotations in {} these are left out: {}; pass --label-column with the fields "
-          "that you want, of {}",
-          printable(request_.path),
-          printable(fmt::format("{}", fmt::join(std::views::keys(others_), ", "))),
-          names_of_members()));
+      read_.notes.push_back(
+          fmt::format("of the annotations in {} these are left out: {}; --labels FILE "
+                      "--label-column with those "
+                      "that are wanted takes them: {}",
+                      printable(request_.path),
+                      printable(fmt::format("{}", fmt::join(std::views::keys(others_), ", "))),
+                      names_of_members()));
     }
     if (unknown_ > 0) {
       read_.notes.push_back(fmt::format("{} in {} {} of images that it does not list: left out",

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "shale/annotations/annotation_rows.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
@@ -20,6 +21,7 @@
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/scratch_file.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/labels/metadata_values.hpp"
 #include "shale/manifest/csv.hpp"
 
 namespace shale {
@@ -27,6 +29,10 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kColumnsOfKeys = {"file_name", "filename", "file",
                                                             "path",      "key",      "image"};
+
+bool is_table_name(const std::string& path) {
+  return path.ends_with(".csv") || path.ends_with(".tsv");
+}
 
 // The whole cell as a number; nullopt: it is none, or one that is written as a name ("007").
 template <class Number>
@@ -105,8 +111,10 @@ struct ColumnFacts {
   std::string name;
   Kind kind = Kind::integer;
   std::uint64_t empty = 0;
+  std::optional<Field> type = {};  // if it is known beforehand
 
   void take(std::string_view cell) {
+    if (type) return;
     const std::string_view text = trimmed(cell);
     if (text.empty()) {
       ++empty;
@@ -117,6 +125,7 @@ struct ColumnFacts {
   }
 
   [[nodiscard]] Field field(std::uint64_t rows) const {
+    if (type) return *type;
     Field field{.name = name, .kind = empty == rows ? Kind::text : kind};
     field.is_optional = field.kind != Kind::text && empty > 0;
     return field;
@@ -126,10 +135,14 @@ struct ColumnFacts {
 class TableSource final : public OrderableSource {
  public:
   TableSource(const std::string& path, const Events& events) : path_(path) {
-    read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& cells) {
-      events.stop_if_asked();
-      row == 1 ? take_header(cells) : take_row(row, cells);
-    });
+    if (is_table_name(path)) {
+      read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& cells) {
+        events.stop_if_asked();
+        row == 1 ? take_header(cells) : take_row(row, cells);
+      });
+    } else {
+      take_annotations(events);
+    }
     if (rows_.rows() == 0) throw Error(Code::bad_content, "has no rows below its header").at(path);
     rows_.finish();
     describe();
@@ -189,6 +202,33 @@ class TableSource final : public OrderableSource {
     rows_.add(cells);
   }
 
+  void take_annotations(const Events& events) {
+    std::vector<std::string> cells;
+    AnnotationsRead read = read_coco({.path = path_,
+                                      .scratch_folder = temporary_folder(),
+                                      .stop_if_asked = [&events] { events.stop_if_asked(); }},
+                                     [&](const AnnotationRow& row) {
+                                       cells = {std::string(row.key)};
+                                       for (const JsonMember& cell : row.cells)
+                                         cells.push_back(cell.text);
+                                       if (columns_.empty()) take_types(row);
+                                       take_row(row.number, cells);
+                                     });
+    info_.classes = std::move(read.classes);
+    info_.left_out = std::move(read.left_out);
+    info_.notes = std::move(read.notes);
+    for (const std::string& name : info_.classes) add_to_hash(name);
+  }
+
+  void take_types(const AnnotationRow& row) {
+    columns_.push_back({.name = std::string(kColumnsOfKeys[0])});
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      columns_.push_back({.name = row.cells[i].name});
+      if (i < row.types.size()) columns_.back().type = row.types[i];
+      add_to_hash(row.cells[i].name);
+    }
+  }
+
   void add_to_hash(std::string_view cell) {
     hasher_.update(bytes_of(std::uint64_t{cell.size()}));
     hasher_.update(as_bytes(cell));
@@ -223,13 +263,18 @@ class TableSource final : public OrderableSource {
       const std::string_view cell = cells[column_of_field_[f]];
       const std::string_view number = trimmed(cell);
       IndexCell& made = sample.cells.emplace_back();
-      if (info_.schema.fields[f].kind == Kind::text) {
+      const Field& field = info_.schema.fields[f];
+      if (columns_[column_of_field_[f]].type) {
+        std::string row_of_one;
+        append_metadata_value(row_of_one, field, std::string(cell));
+        take_metadata_row(row_of_one, {field}, sample);
+      } else if (field.kind == Kind::text) {
         made.place = {.offset = 0, .length = cell.size()};
         sample.known.push_back({f, std::string(cell)});
         sample.bytes += cell.size();
       } else if (number.empty()) {
         made.lacks_number = true;
-      } else if (info_.schema.fields[f].kind == Kind::integer) {
+      } else if (field.kind == Kind::integer) {
         made.integer = number_in<std::int64_t>(number).value();
       } else {
         made.real = number_in<double>(number).value();
@@ -253,8 +298,8 @@ class TableSource final : public OrderableSource {
 
 }  // namespace
 
-bool is_table_name(const std::string& path) {
-  return path.ends_with(".csv") || path.ends_with(".tsv");
+bool is_table(const std::string& path) {
+  return is_table_name(path) || annotation_form(path) == AnnotationForm::coco;
 }
 
 std::unique_ptr<OrderableSource> make_table_source(const std::string& path, const Events& events) {

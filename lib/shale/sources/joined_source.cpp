@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "shale/annotations/annotation_rows.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
@@ -497,6 +498,7 @@ class JoinedSource final : public OrderableSource {
                         printable(part.path), printable(field.name)));
       }
     }
+    if (theirs == kCategories && info_.classes.empty()) info_.classes = info.classes;
     if (ours.kind != Kind::list || info.container == nullptr) return;
     if (info_.container != nullptr && info_.container != info.container) {
       throw Error(Code::unsupported, "has lists, as another input of the join that is {} file",

@@ -54,7 +54,7 @@ NamedInput look_at_word(const std::string& word) {
     return input;
   }
   const bool is_there = facts_behind(input.path).has_value();
-  if (is_there && is_table_name(input.path)) {
+  if (is_there && is_table(input.path)) {
     input.what = What::table;
     return input;
   }
