@@ -328,7 +328,8 @@ std::string note_of_kinds(const InputFile& file, std::string_view database) {
 }
 
 // Of a file whose first value is a pickle; else empty.
-std::string note_of_pickles(const InputFile& file, std::string_view database) {
+std::string note_of_pickles(const InputFile& file, std::string_view database,
+                            const WalkProgress& progress) {
   std::string note;
   try {
     const FirstValue first(file, database);
@@ -337,10 +338,12 @@ std::string note_of_pickles(const InputFile& file, std::string_view database) {
     const std::vector<LayoutField> fields = layouts::facts_of(Dialect::pickle).parse(first.value());
     const bool is_held = std::ranges::any_of(fields, &std::string::empty, &LayoutField::fault);
     if (!is_held && !fields.empty()) return note + fields.front().fault;
-    return "read as plain entries; the first value is a pickle of fields, but not every one is";
+    note.clear();
+    (void)LayoutSurvey(file, database, layouts::facts_of(Dialect::pickle), progress).run();
+    return note;
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
-    return note.empty() ? note : note + error.message();
+    return note.empty() ? note_of(error) : note + error.message();
   }
 }
 
@@ -397,7 +400,7 @@ LayoutSearch find_layout(const InputFile& file, std::string_view database,
   search.notes = notes_of(near_misses);
   if (!is_described) search.notes.push_back(note_of_unknown(*keys));
   if (!search.notes.empty()) return search;
-  if (std::string note = note_of_pickles(file, database); !note.empty())
+  if (std::string note = note_of_pickles(file, database, progress); !note.empty())
     search.notes.push_back(std::move(note));
   return search;
 }
@@ -484,6 +487,16 @@ std::optional<Survey> survey_recognized_keys(const InputFile& file, const std::s
   }
 }
 
+bool is_map(const layouts::StoredValue& value) {
+  try {
+    (void)layouts::parse_map_of_fields(value.view, value.begin, value.length, value.where);
+    return true;
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return false;
+  }
+}
+
 // Of a file whose values are msgpack maps; else nullopt, with a note where the first one is.
 std::optional<Survey> survey_recognized_maps(const InputFile& file, const std::string& database,
                                              const WalkProgress& progress,
@@ -493,8 +506,9 @@ std::optional<Survey> survey_recognized_maps(const InputFile& file, const std::s
     return survey_entries(file, database, Dialect::msgpack, progress);
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
+    // Other values may begin like a map, too: of the first one all has to be it.
     const bool is_first = !error.sample() || error.sample()->index.value_or(0) == 0;
-    if (!is_first) notes.push_back(note_of(error));
+    if (!is_first || is_map(FirstValue(file, database).value())) notes.push_back(note_of(error));
     return std::nullopt;
   }
 }

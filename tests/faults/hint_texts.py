@@ -96,6 +96,7 @@ NOT_FOLLOWED = {
         "'shale convert' makes one sample of it with --parse samples, and one of each row with --parse episodes",
         "the files of a set must have the same datasets, types and shapes; name those that have them with --fields, or make one sample of each file with --parse samples",
         "name the datasets that you need with --fields",
+        "take one of the two, by its path: --fields {}",
         "what a field holds has one type and one number of axes in all groups: leave it out with --fields",
         "'shale convert' reads a group or a dataset per sample with --parse samples; else store one dataset per field, with the samples as its first dimension",
         "'shale convert' reads the list if the datasets are chunked or compressed; what has values of different lengths is converted file by file, with --append",

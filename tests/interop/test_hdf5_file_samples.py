@@ -97,3 +97,31 @@ def test_a_named_type_among_groups_is_named_and_all_attributes_are_fields(stored
     assert b"left out: named type 's9' (not_a_dataset)" in done.stdout
     with shale.Dataset(tmp_path / "out") as dataset:
         assert len(dataset) == 9 and dataset[4]["w69"] == 73 and dataset[4]["x"].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("parent", ["", "s{}/"], ids=["table", "groups"])
+def test_of_two_paths_that_would_be_one_field_the_hint_takes_one(parent, tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for i in range(9 if parent else 1):
+            file[parent.format(i) + "a/b"], file[parent.format(i) + "a_b"], file[parent.format(i) + "x"] = np.arange(9), np.arange(9) / 2, np.arange(9)
+
+    told = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", code=1).stderr.decode()
+    words = told.split("hint: take one of the two, by its path: ")[1].split()
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", *words)
+
+    assert "field 'a_b' is called by two paths: " in told and words == ["--fields", "a/b,x"]
+    found = shale.Dataset(tmp_path / "out")[3]
+    assert set(found) == {"key", "a_b", "x"} and np.array_equal(found["a_b"], np.arange(9) if parent else 3)
+
+
+def test_groups_without_anything_that_a_field_can_hold_say_what_they_hold(tmp_path):
+    kind = h5py.h5t.IEEE_F32LE.copy()
+    kind.set_fields(15, 7, 8, 0, 7)
+    kind.set_size(2)
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for i in range(9):
+            h5py.h5d.create(file.create_group(f"s{i}").id, b"x", kind, h5py.h5s.create_simple((4,)))
+
+    told = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", code=1).stderr.decode()
+
+    assert "dataset 'x' of the samples is left out: it holds a float of 16 bits in 2 bytes" in told

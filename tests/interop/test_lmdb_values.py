@@ -79,6 +79,14 @@ def test_values_of_which_one_is_not_a_map_are_plain_and_said(tmp_path):
     assert "read as plain entries; sample '2': msgpack:" in run_shale("info", path).stdout.decode()
 
 
+@pytest.mark.parametrize("dump", [msgpack.packb, pickle.dumps])
+def test_maps_whose_names_collide_are_plain_and_said(dump, tmp_path):
+    path = tmp_path / "a.lmdb"
+    write_lmdb(path, {b"%d" % number: dump({"a": {"b": number}, "a_b": 1, "c": 2}) for number in range(3)})
+    told = run_shale("convert", path, tmp_path / "out", "--to", "record").stderr.decode()
+    assert "note: read as plain entries; sample '0': " in told and "field 'a_b' occurs twice" in told
+
+
 PACKINGS = [zlib.compress, zstandard.compress, lz4.frame.compress, lz4.block.compress]
 ROWS = [{"x": np.arange(number, dtype=np.float32), "name": f"row {number}"} for number in range(12)]
 

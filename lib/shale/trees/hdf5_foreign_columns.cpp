@@ -1,6 +1,8 @@
 #include "shale/trees/hdf5_foreign_columns.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
@@ -71,6 +74,29 @@ void check_hdf5_names(const Schema& schema) {
   }
 }
 
+void check_hdf5_paths(const std::vector<std::pair<std::string, std::string>>& fields) {
+  std::map<std::string, std::string> paths;  // of a field; of two the one that does not spell it
+  std::optional<Error> fault;
+  for (const auto& [path, field] : fields) {
+    const auto [at, is_new] = paths.try_emplace(field, path);
+    if (is_new) continue;
+    if (!fault) {
+      fault = Error(Code::unsupported, "field '{}' is called by two paths: '{}' and '{}'",
+                    printable(field), printable(at->second), printable(path));
+    }
+    if (at->second == field) at->second = path;
+  }
+  if (!fault) return;
+  std::string words;
+  for (const auto& [field, path] : paths) {
+    const bool is_clear =
+        std::ranges::count(fields, field, [](const auto& one) { return one.second; }) == 1;
+    words += (words.empty() ? "" : ",") + (is_clear ? field : path);
+  }
+  throw fault->hint(
+      fmt::format("take one of the two, by its path: --fields {}", shell_word(words)));
+}
+
 namespace {
 
 class ColumnFinder {
@@ -95,6 +121,10 @@ class ColumnFinder {
     }
     choose_key();
     std::ranges::sort(columns_.fields, {}, [](const auto& column) { return column.field.name; });
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const Hdf5ForeignColumn& column : columns_.fields)
+      names.emplace_back(column.data->name, column.field.name);
+    check_hdf5_paths(names);
     check_hdf5_names(columns_.schema());
   }
 

@@ -63,6 +63,10 @@ struct Hdf5ForeignColumns {
 
 /// Errors: Code::unsupported where a dataset's name cannot be that of a field.
 void check_hdf5_names(const Schema& schema);
+
+/// Errors: Code::unsupported for two paths that would be one field, with the words that take one of
+/// them. `fields`: a path and the name of its field each.
+void check_hdf5_paths(const std::vector<std::pair<std::string, std::string>>& fields);
 /// Numbers are in the index, where there is no word for "missing". Errors: Code::unsupported for
 /// rows that were never written.
 void need_all_rows(const Hdf5Dataset& dataset);

@@ -214,7 +214,16 @@ Schema Hdf5SampleFields::make_schema() {
     if (!has_steps_) break;
     schema.fields.push_back(field_of_column(std::string(name), DType::parse("<i8"), {}));
   }
+  if (schema.fields.empty()) {
+    throw Error(Code::unsupported, "has nothing in '{}' that a field can hold{}{}",
+                printable(parent_), report_.notes.empty() ? "" : "; ",
+                report_.notes.empty() ? "" : report_.notes.front())
+        .hint("write it as numbers, strings or sequences of numbers");
+  }
   std::ranges::sort(schema.fields, {}, &Field::name);
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const auto& [path, found] : fields_) names.emplace_back(path, found.name);
+  check_hdf5_paths(names);
   check_hdf5_names(schema);
   for (const auto& [path, found] : fields_) places_.emplace(path, *schema.find(found.name));
   if (!has_steps_ && are_episodes_ && groups_ > 1) {
