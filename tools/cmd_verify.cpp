@@ -17,6 +17,7 @@
 #include "shale/datasets/index_change.hpp"
 #include "shale/folders/folder_request.hpp"
 #include "shale/labels/sample_choice.hpp"
+#include "shale/labels/table_source.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/ops/make_shards_again.hpp"
@@ -324,6 +325,7 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
 // What is in the inputs of a join, each by itself as far as it can be verified: a folder or a table
 // is only read.
 bool can_be_verified(const std::string& path) {
+  if (is_table_name(path) || archive_of_path(path)) return false;
   return holds_dataset(path) || files_of_set(path) || file_of_path(path);
 }
 

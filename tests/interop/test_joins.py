@@ -4,6 +4,8 @@ import json
 import pickle
 import re
 import shutil
+import tarfile
+import zipfile
 
 import h5py
 import lmdb
@@ -392,6 +394,61 @@ def test_rows_of_a_table_are_joined_by_key(boxes, tmp_path):
     with shale.Dataset(tmp_path / "shuffled") as dataset:
         assert sorted(one["key"] for one in dataset) == keys[:-1]
         assert all(keys[one["size"]] == one["key"] for one in dataset)
+
+
+def pack_photos(folder, archive):
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    if archive.suffix == ".tar":
+        with tarfile.open(archive, "w") as tar:
+            for path in files:
+                tar.add(path, path.relative_to(folder))
+    else:
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+            for path in files:
+                packed.write(path, path.relative_to(folder))
+
+
+@pytest.mark.parametrize("suffix", ["tar", "zip"])
+def test_an_archive_is_joined_as_the_folder_in_it(boxes, photos, tmp_path, suffix):
+    keys, words = boxes
+    pack_photos(photos, tmp_path / f"p.{suffix}")
+    np.save(tmp_path / "y.npy", np.arange(len(keys)))
+    by_key = [f"image={tmp_path}/p.{suffix}", words[1]]
+    is_joined_alike([by_key[0], f"number={tmp_path}/y.npy"], tmp_path / "rows")
+    run_shale("convert", *by_key, tmp_path / "packed", "--to", "lmdb", "--on", "key", code=4)
+    run_shale("convert", *words, tmp_path / "plain", "--to", "lmdb", "--on", "key", code=4)
+    digests = [shale.info(tmp_path / name).content_digest for name in ("packed", "plain")]
+    assert digests[0] == digests[1]
+    run_shale("verify", tmp_path / "packed", *against(by_key), "--on", "key")
+    said = run_shale("verify", *by_key, "--on", "key", code=4)
+    assert f"sample '{keys[-1]}': has no partner".encode() in said.stdout + said.stderr
+    with shale.Dataset({"image": f"{tmp_path}/p.{suffix}", "table": tmp_path / "boxes.csv"}, on="key") as joined, shale.Dataset(tmp_path / "plain") as plain:
+        assert [one["image"] for one in joined] == [one["image"] for one in plain] and [one["key"] for one in joined] == keys[:-1]
+    damaged = next((tmp_path / "packed").glob("*.lmdb"))
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    run_shale("repair", tmp_path / "packed", *[word for one in by_key for word in ("--from", one)], "--on", "key")
+    run_shale("verify", tmp_path / "packed", "--deep")
+
+
+def test_arrays_beside_the_images_of_a_folder_that_is_joined(photos, tmp_path):
+    """They are read into the same buffer as the images, and reordered there."""
+    folder = tmp_path / "p"
+    shutil.copytree(photos, folder)
+    images = sorted(folder.rglob("*.JPEG"))
+    for number, image in enumerate(images):
+        np.save(image.with_suffix(".npy"), np.asfortranarray(np.full((300, 200 + number), number, ">f4")))
+    np.save(tmp_path / "y.npy", np.arange(len(images)))
+    run_shale("convert", f"image={folder}", f"y={tmp_path}/y.npy", tmp_path / "out", "--to", "record")
+    with shale.Dataset(tmp_path / "out") as dataset:
+        for number, one in enumerate(dataset):
+            assert one["y"] == number and one["npy"].shape == (300, 200 + number) and (one["npy"] == number).all()
+            assert bytes(one["image"]) == images[number].read_bytes()
+
+
+def test_a_sample_of_a_folder_without_a_partner_is_named(boxes):
+    keys, words = boxes
+    said = run_shale("verify", *words, "--on", "key", code=4)
+    assert f"sample '{keys[-1]}': has no partner".encode() in said.stdout + said.stderr
 
 
 def test_a_table_is_joined_by_row_and_read_in_place(tmp_path):

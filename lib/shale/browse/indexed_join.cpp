@@ -24,6 +24,7 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/encoding/archived_value.hpp"
 #include "shale/encoding/sample_loader.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
@@ -248,12 +249,26 @@ class JoinIndexer {
                               .for_sample(sample.key, sample.first_number));
   }
 
-  // A file of a folder, as it is, or the array in it.
+  static std::string bytes_of(const PendingFile& listed, std::uint64_t number) {
+    std::string bytes(listed.bytes, '\0');
+    const std::span<std::byte> all = std::as_writable_bytes(std::span(bytes));
+    if (const ArchivedFile& in = listed.archived; in.archive) {
+      in.archive->refuse_changes();
+      std::vector<std::byte> packed(in.packed_bytes > 0 ? in.packed_bytes : listed.bytes);
+      in.archive->file().read_exact(in.offset, packed);
+      std::span<std::byte> room = all;
+      const std::span<std::byte> unpacked = unpacked_file(listed, packed, room);
+      return std::string(as_text(unpacked));
+    }
+    check_listed(listed.path, listed.bytes, listed.modified_ns, number);
+    InputFile(listed.path).read_exact(0, all);
+    return bytes;
+  }
+
+  // A file of a folder or an archive, as it is, or the array in it.
   FieldPlace keep_file(const PendingFile& listed, PendingSample& sample) {
     refuse_large_copies(listed.bytes, listed.field, sample);
-    check_listed(listed.path, listed.bytes, listed.modified_ns, sample.first_number);
-    std::string bytes(listed.bytes, '\0');
-    InputFile(listed.path).read_exact(0, std::as_writable_bytes(std::span(bytes)));
+    std::string bytes = bytes_of(listed, sample.first_number);
     if (!listed.array) return keep(bytes);
     std::string room(listed.bytes, '\0');
     const NpyValue array = read_npy_value(*listed.array, std::as_writable_bytes(std::span(bytes)),
@@ -308,13 +323,12 @@ class JoinIndexer {
     if (listed_) keep_listed(sample);
     for (const PendingFile& file : sample.files) {
       if (listed_) break;
-      const bool is_archived = file.archived.archive != nullptr;
-      if (is_archived || schema_.fields[file.field].kind == Kind::list) {
-        throw convert_instead(Error(Code::unsupported,
-                                    "field '{}' of the join is {}, which is not read in place",
-                                    printable(schema_.fields[file.field].name),
-                                    is_archived ? "in an archive" : "a list of files")
-                                  .for_sample(sample.key, sample.first_number));
+      if (schema_.fields[file.field].kind == Kind::list) {
+        throw convert_instead(
+            Error(Code::unsupported,
+                  "field '{}' of the join is a list of files, which is not read in place",
+                  printable(schema_.fields[file.field].name))
+                .for_sample(sample.key, sample.first_number));
       }
       sample.cells[file.field].place = keep_file(file, sample);
     }

@@ -72,7 +72,7 @@ class ListedSource final : public OrderableSource {
     give(totals, std::move(largest), wanted.seed.has_value());
     placed.finish();
     placed_.emplace(std::move(placed));
-    list_->close();
+    if (wanted.is_last) list_->close();
   }
 
  private:

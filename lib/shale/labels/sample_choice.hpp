@@ -85,13 +85,14 @@ class ChosenRows {
 struct SampleOrder {
   std::shared_ptr<ChosenRows> chosen = nullptr;  ///< null: all
   std::optional<std::uint64_t> seed = {};        ///< of a shuffle; nullopt: in their own order
+  bool is_last = true;                           ///< false: another order comes after it
 };
 
 /// A source that can be read again, and gives its samples in any order.
 class OrderableSource : public Source {
  public:
-  /// Begins again, with the samples in that order, once: info() is then of what is taken. Errors:
-  /// Code::io.
+  /// Begins again, with the samples in that order, once for the last one: info() is then of what is
+  /// taken. Errors: Code::io.
   virtual void put_in_order(const SampleOrder& order) = 0;
 };
 

@@ -409,7 +409,7 @@ OpenedInput open_joined(SoughtInput& input, std::vector<JoinedGroup> groups) {
                      .source = std::move(opened.source),
                      .orderable = opened.orderable,
                      .named = group.names,
-                     .is_of_files = group.what == JoinedGroup::What::folders});
+                     .is_of_files = group.is_of_files()});
   }
   OpenedInput joined =
       orderable(make_joined_source(std::move(parts),
@@ -423,11 +423,9 @@ OpenedInput open_joined(SoughtInput& input, std::vector<JoinedGroup> groups) {
 }
 
 void refuse_idle_options(const InputRequest& request, const std::vector<JoinedGroup>& groups) {
-  const auto has = [&](JoinedGroup::What what) {
-    return std::ranges::any_of(groups, [&](const JoinedGroup& one) { return one.what == what; });
-  };
-  const bool has_folders = has(JoinedGroup::What::folders);
-  const bool has_others = has(JoinedGroup::What::other);
+  const bool has_folders = std::ranges::any_of(groups, &JoinedGroup::is_of_files);
+  const bool has_others =
+      std::ranges::find(groups, JoinedGroup::What::other, &JoinedGroup::what) != groups.end();
   std::uint32_t bit = 1;
   for (const InputOption& option : kInputOptions) {
     const bool is_idle =

@@ -315,7 +315,7 @@ class JoinedSource final : public OrderableSource {
   void tell_alone() {
     for (std::size_t p = 0; p < alone_rows_.size(); ++p) {
       if (alone_rows_[p]->count() == 0) continue;
-      const SampleOrder order{.chosen = alone_rows_[p]};
+      const SampleOrder order{.chosen = alone_rows_[p], .is_last = false};
       parts_[p].begin(&order);
       for (std::uint64_t i = 0; const std::optional<PendingSample> sample = parts_[p].next(); ++i) {
         events_.stop_if_asked();
@@ -396,19 +396,22 @@ class JoinedSource final : public OrderableSource {
                                                                    : -1);
     if (!one.has_crc32c) all.unproved.push_back(i);
     if (!is_located(schema.fields[field.field].kind)) return;
-    bool is_held = false;
+    bool is_known = false, has_files = false;
     for (const PendingFile& file : one.files) {
       if (file.field != field.field) continue;
       all.files.push_back(file);
       all.files.back().field = i;
-      is_held = true;
+      // What is read into the buffer, and what is made of it there.
+      all.bytes += file.bytes * (file.array ? PendingFile::kArrayCopies : 1);
+      all.bytes += file.archived.packed_bytes;
+      has_files = true;
     }
     for (const KnownValue& known : one.known) {
       if (known.field != field.field) continue;
       all.known.push_back({i, known.bytes});
-      is_held = true;
+      is_known = true;
     }
-    if (is_held || cell.place.offset != kMissing) all.bytes += cell.place.length;
+    if (is_known || (!has_files && cell.place.offset != kMissing)) all.bytes += cell.place.length;
     if (schema.fields[field.field].kind == Kind::list && !one.elements.empty()) {
       const auto elements = elements_of_field(one.elements, one.cells, schema, field.field);
       all.elements.insert(all.elements.end(), elements.begin(), elements.end());

@@ -40,15 +40,20 @@ bool is_array_at(const std::string& path) {
   return facts && S_ISREG(facts->st_mode) && is_array_file(InputFile(path));
 }
 
-bool is_archive_at(const std::string& path) {
-  return archive_of_path(path) || stream_of_path(path) || path.ends_with(".zip");
+// One whose samples are not found again, or that is none.
+bool is_other_archive(const std::string& path) {
+  return !archive_of_path(path) && (stream_of_path(path) || path.ends_with(".zip"));
 }
 
 NamedInput look_at_word(const std::string& word) {
   NamedInput input{.path = path_in_word(word)};
   if (input.path.size() == word.size()) return input;
   input.name = word.substr(0, word.size() - input.path.size() - 1);
-  if (is_archive_at(input.path)) return input;
+  if (is_other_archive(input.path)) return input;
+  if (archive_of_path(input.path)) {
+    input.what = What::archive;
+    return input;
+  }
   if (is_array_at(input.path)) {
     input.what = What::arrays;
     return input;
@@ -77,10 +82,10 @@ NamedInput look_at_word(const std::string& word) {
 void refuse_odd(const std::vector<NamedInput>& inputs) {
   std::set<std::string_view> names;
   for (const NamedInput& input : inputs) {
-    if (is_archive_at(input.path)) {
-      throw Error(Code::unsupported, "is an archive, which cannot be joined with other inputs")
+    if (is_other_archive(input.path)) {
+      throw Error(Code::unsupported, "is an archive that cannot be joined with other inputs")
           .at(input.path)
-          .hint("convert it first, and name the result");
+          .hint("decompress it, or convert it first, and name the result");
     }
     if (!input.what) throw absent(input.path);
     if (!names.insert(input.name).second && input.what != What::arrays) {
@@ -169,13 +174,16 @@ std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& bare
         inputs, [&](const NamedInput& one) { return !one.what || one.what == what; });
   };
   const bool has_sets = std::ranges::any_of(inputs, &NamedInput::is_set_of_arrays);
-  if (are_all(What::folders) || (are_all(What::arrays) && !has_sets)) return {};
+  const auto holds_files = [](const NamedInput& one) {
+    return one.what == What::folders || one.what == What::archive;
+  };
+  if (std::ranges::all_of(inputs, holds_files) || (are_all(What::arrays) && !has_sets)) return {};
   refuse_odd(inputs);
   std::vector<JoinedGroup> groups;
   for (NamedInput& input : inputs) {
     const auto same = std::ranges::find(groups, *input.what, &JoinedGroup::what);
     const bool is_new =
-        same == groups.end() || *input.what == What::other || *input.what == What::table;
+        same == groups.end() || (*input.what != What::arrays && *input.what != What::folders);
     JoinedGroup& group = is_new ? groups.emplace_back(JoinedGroup{.what = *input.what,
                                                                   .name = input.name,
                                                                   .path = input.path,
@@ -219,7 +227,7 @@ InputRequest input_of_group(const InputRequest& request, const JoinedGroup& grou
   for (const SampleAxis& axis : request.axes) {
     if (std::optional<SampleAxis> own = axis_in(group, axis)) one.axes.push_back(*std::move(own));
   }
-  if (group.what == What::folders) {
+  if (group.is_of_files()) {
     one.container = {};
     one.files.may_be_flat = true;  // another input may have the labels
   } else {

@@ -10,11 +10,12 @@ namespace shale {
 /// Inputs with names that are opened as one: arrays, folders of files, or one of anything else.
 /// A table (table_source.hpp) is none of the inputs that stand alone.
 struct JoinedGroup {
-  enum class What { arrays, folders, table, other };
+  enum class What { arrays, folders, archive, table, other };
   What what = What::other;
   std::string name, path;  ///< of the first
   std::vector<std::string> words;
   std::vector<std::string> names;  ///< of all
+  [[nodiscard]] bool is_of_files() const { return what == What::folders || what == What::archive; }
 };
 
 /// The inputs that the words of a command join, as in "x=train_x.h5", "y=train_y.npy": all have
@@ -22,7 +23,7 @@ struct JoinedGroup {
 /// whatever it looks like. Empty: the words are something else, also where all are folders of
 /// files, or all arrays. A folder or pattern of arrays (files_of_set) is one word of theirs.
 /// Errors: Code::not_found; Code::usage for a name that comes twice; Code::unsupported for an
-/// archive; same as files_of_set.
+/// archive that is compressed, a stream, or beside other files; same as files_of_set.
 [[nodiscard]] std::vector<JoinedGroup> find_joined_groups(const std::vector<std::string>& words);
 
 /// The words with names, where they are bare files of tables (HDF5) that have no field in common
