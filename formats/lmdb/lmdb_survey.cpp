@@ -11,9 +11,11 @@
 #include "shale/base/finding.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
+#include "shale/base/trimmed.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/key_pattern.hpp"
+#include "shale/layouts/json_value.hpp"
 #include "shale/layouts/keyed_samples.hpp"
 #include "shale/layouts/map_survey.hpp"
 #include "shale/layouts/map_value.hpp"
@@ -295,6 +297,12 @@ class FirstValue {
   [[nodiscard]] layouts::StoredValue value() const {
     return {view_, entry_->value_offset, entry_->value_bytes, file_.path()};
   }
+  // Of at most so many bytes; nullopt: there is none.
+  [[nodiscard]] std::optional<std::string_view> text(std::uint64_t most) const {
+    if (!entry_ || entry_->value_bytes == 0 || entry_->value_bytes > most) return std::nullopt;
+    return as_text(view_(entry_->value_offset, entry_->value_bytes));
+  }
+  [[nodiscard]] std::string_view key() const { return as_text(entry_->key); }
 
  private:
   const InputFile& file_;
@@ -344,6 +352,30 @@ std::string note_of_pickles(const InputFile& file, std::string_view database,
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
     return note.empty() ? note_of(error) : note + error.message();
+  }
+}
+
+// Of a file whose first value is JSON but for something in it, such as the NaN that Python writes;
+// else empty.
+std::string note_of_json(const InputFile& file, std::string_view database) {
+  constexpr std::uint64_t kMostBytes = 8 << 20;
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  try {
+    const FirstValue first(file, database);
+    const std::optional<std::string_view> value = first.text(kMostBytes);
+    if (!value) return {};
+    std::string_view body = trimmed(*value);
+    if (body.starts_with(kMark)) body = trimmed(body.substr(kMark.size()));
+    const bool is_closed = body.ends_with(body.starts_with('[') ? ']' : '}');
+    if (!layouts::begins_like_json(body) || !is_closed) return {};
+    const std::optional<std::string> fault = json_fault(*value);
+    if (!fault && parse_json(*value)) return {};
+    return fmt::format("read as plain entries; sample '{}': the value begins like JSON, but {}",
+                       printable(first.key()),
+                       fault.value_or("it is nested too deep, or has too many values"));
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return {};
   }
 }
 
@@ -531,8 +563,9 @@ Survey survey_database(const InputFile& file, const std::string& database,
   Survey survey = survey_entries(file, database, wanted.value_or(Dialect::plain), progress);
   if (!packing.is_any()) {
     survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
-    std::string kinds = wanted ? "" : note_of_kinds(file, database);
-    if (!kinds.empty()) survey.notes.push_back(std::move(kinds));
+    std::string more = wanted ? "" : note_of_json(file, database);
+    if (more.empty() && !wanted) more = note_of_kinds(file, database);
+    if (!more.empty()) survey.notes.push_back(std::move(more));
     return survey;
   }
   survey.notes.push_back(

@@ -2,8 +2,10 @@
 
 import collections
 import json
+import os
 import pickle
 import random
+import shutil
 import struct
 import zlib
 
@@ -249,6 +251,36 @@ def test_each_value_of_a_key_is_a_sample(tmp_path, kind, deleted):
     run_shale("verify", tmp_path / "out", "--against", path)
     run_shale("convert", path, tmp_path / "mixed", "--to", "record", "--shuffle", "--verify")
     run_shale("verify", tmp_path / "mixed", "--against", path)
+
+
+@pytest.mark.parametrize("kind", list(DUPLICATES)[:3])
+def test_damage_of_a_file_whose_keys_have_several_values(tmp_path, kind):
+    """Bytes of pages that only such files have are changed, and the file is truncated: nothing crashes, and what was indexed is found."""
+    flags, pairs = DUPLICATES[kind]
+    path = tmp_path / "a.lmdb"
+    with lmdb.open(str(path), subdir=False, max_dbs=2, map_size=1 << 26, lock=False) as env:
+        database = env.open_db(b"d", dupsort=True, **flags)
+        with env.begin(write=True, db=database) as txn:
+            for key, value in pairs:
+                txn.put(key, value)
+    whole = path.read_bytes()
+    run_shale("index", path, "--crc")
+    stamps = path.stat()
+    dice = random.Random(41)
+    pages = [page for page in range(2, len(whole) // 4096) if whole[page * 4096 + 10] & 0x72]
+    for number in range(24):
+        damaged = bytearray(whole)
+        for _ in range(1 + number % 3):
+            damaged[dice.choice(pages) * 4096 + dice.choice([8, 10, 12, 13, 14, 16, 17, dice.randrange(4096)])] ^= 1 << dice.randrange(8)
+        if number % 6 == 5:
+            damaged = damaged[: dice.randrange(4096, len(damaged))]
+        path.write_bytes(damaged)
+        os.utime(path, ns=(stamps.st_atime_ns, stamps.st_mtime_ns))
+        if damaged != whole:
+            run_shale("verify", path, code=(1, 3))
+        shutil.copy(path, tmp_path / "b.lmdb")
+        run_shale("convert", tmp_path / "b.lmdb", tmp_path / "out", "--to", "record", "--overwrite", code=(0, 1, 3))
+        run_shale("convert", tmp_path / "b.lmdb", tmp_path / "out", "--to", "record", "--overwrite", "--on-error", "skip", code=(0, 1, 3, 4))
 
 
 def test_the_main_database_may_have_several_values_for_a_key(tmp_path):

@@ -3,6 +3,7 @@
 import io
 import re
 import shlex
+import struct
 
 import numpy as np
 import pytest
@@ -70,4 +71,59 @@ def test_values_of_several_kinds_are_counted(tmp_path, suffix):
         note == "the values are of several kinds (.npy files: 1, images: 1, other bytes: 1, texts: 2): each is taken as it is, as bytes"
         and not words
     )
-    assert note_of(write_lmdb(tmp_path / "b.lmdb", {b"a": b"x", b"b": b"y"})) == (None, None)
+    assert note_of(write_lmdb(tmp_path / "b.lmdb", {b"a": b"\xff", b"b": b"\0y"})) == (None, None)
+
+
+def test_texts(tmp_path):
+    path = write_lmdb(tmp_path / "a b.lmdb", {b"k%d" % k: f"täxt {k}".encode() for k in range(5)})
+    note, words = note_of(path)
+    assert note.startswith("the values are texts; ")
+    words[words.index("OUT")] = str(tmp_path / "out")
+    run_shale(*words)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert dataset.types == {"value": "text"}
+        assert [(one["key"], one["value"]) for one in dataset] == [(f"k{k}", f"täxt {k}") for k in range(5)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("varies", [False, True])
+def test_rows_of_numbers(tmp_path, dtype, varies):
+    rows = [(np.random.default_rng(k).normal(size=128 + (k if varies else 0)) * 1000).astype(dtype) for k in range(7)]
+    path = write_lmdb(tmp_path / "a.lmdb", {b"k%d" % k: row.tobytes() for k, row in enumerate(rows)})
+    note, words = note_of(path)
+    assert (f"as rows of 128 {dtype} have; if they are" if not varies else f"may be rows of {dtype} of different lengths") in note
+    with shale.Dataset(path, parse=words[-1], index_dir=tmp_path / "index") as dataset:
+        assert dataset.types == {"value": f"{dtype} ({'?' if varies else 128})" if varies else f"{dtype} (128,)"}
+        assert all(np.array_equal(one["value"], row) and one["value"].dtype == dtype for one, row in zip(dataset, rows))
+    words[words.index("OUT")] = str(tmp_path / "out")
+    run_shale(*words)
+    run_shale("verify", tmp_path / "out", "--against", path)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert all(np.array_equal(one["value"], row) for one, row in zip(dataset, rows))
+
+
+def test_a_value_that_is_no_row_of_these_numbers_is_named(tmp_path):
+    path = write_lmdb(tmp_path / "a.lmdb", {b"a": bytes(8), b"b": bytes(9)})
+    said = run_shale("info", path, "--parse", "value:float32={key}", code=1).stderr
+    assert b"sample 'b'" in said and b"the value of field 'value' has 9 bytes, which is not a row of float32" in said
+
+
+@pytest.mark.parametrize("form", ["<I", "<Q"])
+def test_values_that_begin_with_their_length(tmp_path, form):
+    values = [bytes([255, 0, k]) * (k + 1) for k in range(5)]
+    path = write_lmdb(tmp_path / "a.lmdb", {b"%d" % k: struct.pack(form, len(value)) + value for k, value in enumerate(values)})
+    note, words = note_of(path)
+    assert f"begin with their own length, in {struct.calcsize(form)} bytes" in note
+    assert words[0] == "cat" and words[3:] == ["|", "tail", "-c", f"+{struct.calcsize(form) + 1}", ">", "0.bin"]
+    assert run_shale(*words[:3]).stdout[struct.calcsize(form) :] == values[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [(b'{"a": NaN}', "byte"), (b'\xef\xbb\xbf{"a": 1}', "it begins with a byte order mark"), (b"[" * 100 + b"]" * 100, "it is nested too deep"), (b"[CLS] a text", None)],
+)
+def test_a_first_value_that_is_nearly_json_is_said(tmp_path, value, fault):
+    path = write_lmdb(tmp_path / "a.lmdb", {b"a": value, b"b": b'{"a": 2}'})
+    for said in (run_shale("info", path).stdout, run_shale("convert", path, tmp_path / "out", "--to", "record").stderr):
+        assert (b"read as plain entries; sample 'a': the value begins like JSON, but " in said) == (fault is not None)
+        assert (fault or "texts").encode() in said

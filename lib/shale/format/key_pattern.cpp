@@ -9,6 +9,8 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/trimmed.hpp"
+#include "shale/data/array_text.hpp"
+#include "shale/data/field_type.hpp"
 
 namespace shale {
 namespace {
@@ -29,6 +31,16 @@ Error bad_pattern(std::string_view part, std::string_view fact) {
       .hint(
           "write FIELD=PATTERN, with %d or %09d for the number of the sample or {key} for its key, "
           "such as --parse 'image=image-%09d, label=label-%09d, count=num-samples, from=1'");
+}
+
+// "float32": of numbers that lie in a value as they are.
+std::optional<DType> dtype_named(std::string_view word) try {
+  const Field row = parse_field_type(fmt::format("{} (?)", word));
+  const bool is_row = row.kind == Kind::tensor && row.shape.size() == 1 && !row.is_optional &&
+                      !row.dtype.is_structured() && !row.dtype.descr().starts_with('>');
+  return is_row ? std::optional(row.dtype) : std::nullopt;
+} catch (const Error&) {
+  return std::nullopt;
 }
 
 bool is_number(std::string_view text) {
@@ -89,9 +101,17 @@ KeyField parse_field(std::string_view part, std::string_view name, std::string_v
   if (colon != std::string_view::npos) {
     const std::string_view word = trimmed(name.substr(colon + 1));
     const auto* const found = std::ranges::find(kKindWords, word, &KindWord::word);
-    if (found == std::end(kKindWords))
-      throw bad_pattern(part, "has a kind that is none of bytes, text, integer and real");
-    field.kind = found->kind;
+    if (found != std::end(kKindWords)) {
+      field.kind = found->kind;
+    } else {
+      field.kind = Kind::tensor;
+      field.dtype = dtype_named(word);
+      if (!field.dtype)
+        throw bad_pattern(
+            part,
+            "has a kind that is none of bytes, text, integer and real, and no type of "
+            "numbers such as float32");
+    }
     name = trimmed(name.substr(0, colon));
   }
   if (name.empty()) throw bad_pattern(part, "has no name of a field");
@@ -180,6 +200,7 @@ std::string text_of(const KeyPattern& pattern) {
     text += (text.empty() ? "" : ", ") + field.name;
     for (const KindWord& word : kKindWords)
       if (field.kind == word.kind) text += fmt::format(":{}", word.word);
+    if (field.dtype) text += ":" + dtype_text(*field.dtype);
     const std::string place = !field.is_numbered  ? std::string(kKeyPlace)
                               : field.digits == 0 ? "%d"
                                                   : fmt::format("%0{}d", field.digits);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/data/dtype.hpp"
 #include "shale/data/schema.hpp"
 
 // Samples of a map of keys whose fields are entries of their own, as --parse asks for them:
@@ -19,11 +20,12 @@ namespace shale {
 /// The entries that are one field.
 struct KeyField {
   std::string name;
-  std::optional<Kind> kind = {};  ///< nullopt: text where all values are, else bytes
-  std::string before, after;      ///< of a key, around what is captured
-  bool is_numbered = false;       ///< a number is captured
-  unsigned digits = 0;            ///< of a number: at least so many
-  std::string database = {};      ///< in which they are; empty: the one that is read
+  std::optional<Kind> kind = {};    ///< nullopt: text where all values are, else bytes
+  std::optional<DType> dtype = {};  ///< of a tensor: a value is nothing but its numbers, in a row
+  std::string before, after;        ///< of a key, around what is captured
+  bool is_numbered = false;         ///< a number is captured
+  unsigned digits = 0;              ///< of a number: at least so many
+  std::string database = {};        ///< in which they are; empty: the one that is read
 
   /// The key of a sample's entry, by what it has in that place.
   [[nodiscard]] std::string key_of(std::string_view captured) const;

@@ -8,6 +8,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/layouts/value_layout.hpp"
@@ -71,6 +72,19 @@ Number number_in(std::string_view text, const KeyField& field, std::string_view 
   throw Error(Code::unsupported, "the value of field '{}' is '{}', which is not a number",
               printable(field.name), printable(text.substr(0, kMostNumberBytes)))
       .at(where, offset);
+}
+
+// A value that is nothing but numbers.
+LayoutField row_of_numbers(const KeyField& field, const FieldPlace& place, std::string_view where) {
+  const std::uint64_t item = field.dtype->item_bytes();
+  if (place.length % item == 0) {
+    Field row{.name = field.name, .kind = Kind::tensor, .dtype = *field.dtype};
+    row.shape = {place.length / item};
+    return {.field = std::move(row), .cell = {.place = place}};
+  }
+  throw Error(Code::unsupported, "the value of field '{}' has {} bytes, which is not a row of {}",
+              printable(field.name), place.length, dtype_text(*field.dtype))
+      .at(where, place.offset);
 }
 
 // The keys of a shape: how many there are, and their numbers.
@@ -245,7 +259,9 @@ std::vector<LayoutField> fields_of(const KeyedSample& sample, const KeyPattern& 
       return as_text(values.view()(entry.value_offset, entry.value_bytes));
     };
     const FieldPlace place{.offset = entry.value_offset, .length = entry.value_bytes};
-    if (wanted.kind == Kind::integer || wanted.kind == Kind::real) {
+    if (wanted.dtype) {
+      fields.push_back(row_of_numbers(wanted, place, where));
+    } else if (wanted.kind == Kind::integer || wanted.kind == Kind::real) {
       const std::string text(entry.value_bytes <= kMostNumberBytes ? content() : "...");
       fields.push_back(
           wanted.kind == Kind::integer

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,8 +26,15 @@ class ValueKinds {
     bool are_images = true, are_integers = true;
   };
   [[nodiscard]] std::string pattern() const;
+  [[nodiscard]] std::string note_on_others(std::string_view path) const;
+  void learn_bytes(std::string_view head, std::uint64_t bytes);
 
   std::uint64_t values_ = 0;
+  // What all values may be that are none of the known kinds.
+  std::optional<std::uint64_t> length_;  // of the first
+  bool have_one_length_ = true;
+  bool may_be_float32_ = true, may_be_float64_ = true, may_be_int64_ = true;
+  std::size_t length_bytes_ = 0;  // that each begins with its own length in; 0: they do not
   std::map<std::string, std::uint64_t, std::less<>> kinds_;
   std::map<std::string, Suffix, std::less<>> suffixes_;
   bool have_suffixes_ = true;

@@ -28,7 +28,8 @@ TEST_CASE("key pattern: numbers, widths, kinds, the count and the first number a
 TEST_CASE("key pattern: text that is made of one is read as the same") {
   for (const std::string_view text :
        {"image=image-%09d, label=label-%09d, count=num-samples, from=1", "value=%d",
-        "jpg={key}.jpg, cls:integer={key}.cls", "x:real=100%%/%05d"})
+        "jpg={key}.jpg, cls:integer={key}.cls", "x:real=100%%/%05d", "x:float32={key}",
+        "x:int16=a-%d"})
     CHECK(text_of(parse_key_pattern(text)) == text);
 }
 
