@@ -94,11 +94,13 @@ ImageRequest images_of(const CommandLine& line) {
                    .crop = line.texts("crop"),
                    .encode = line.texts("encode"),
                    .quality = line.texts("quality"),
+                   .color = line.texts("color"),
                    .only_larger = line.flag("only-larger"),
                    .apply_rotation = line.flag("apply-rotation"),
                    .strip_metadata = line.flag("strip-metadata")};
   if (line.has("depth")) words.depth = line.text("depth");
   if (line.has("alpha")) words.alpha = line.text("alpha");
+  if (line.has("axes")) words.axes = line.text("axes");
   if (line.has("masks")) words.masks = line.text("masks");
   return parse_image_words(words);
 }

@@ -63,9 +63,9 @@ struct ConvertOptions {
   std::string index_folder = {};  ///< (files of other tools) as --index-dir: where the index is
   std::string parse = {};         ///< (files of other tools) how values become fields
   std::string database = {};      ///< (LMDB files) named databases, with commas
-  std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {};
+  std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {}, color = {};
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
-  std::string depth = {}, alpha = {};
+  std::string depth = {}, alpha = {}, pixel_axes = {};
   std::string masks = {};  ///< "a,b": the image fields that are label maps
   OnError on_error = OnError::skip;
   std::string max_errors = "1%";  ///< how many bad samples do not end the conversion

@@ -77,6 +77,8 @@ def convert(
     quality: ImageRules = None,
     depth: Union[None, int, str] = None,
     alpha: Optional[str] = None,
+    color: ImageRules = None,
+    axes: Optional[str] = None,
     apply_rotation: bool = False,
     strip_metadata: bool = False,
     masks: Union[None, str, List[str], Tuple[str, ...]] = None,
@@ -160,15 +162,18 @@ def convert(
         hidden: ``"skip"`` or ``"keep"``: files and folders that begin with a dot.
         group: ``"frames"``: a folder ``INPUT/class/video`` of images is one sample, the list of its frames in natural order.
         resize: ``"shorter=256"``, ``"longer=512"``, ``"fit=640x480"`` or ``"exact=224x224"``. A mapping gives each image field a
-            rule of its own, ``{"image": "shorter=256", "mask": "exact=256x256"}``; so it does for ``crop``, ``encode`` and ``quality``.
+            rule of its own, ``{"image": "shorter=256", "mask": "exact=256x256"}``; so it does for ``crop``, ``encode``, ``quality``
+            and ``color``.
             Without image work the bytes of images pass untouched (docs/images.md).
         only_larger: with ``resize``: leave smaller images as they are.
         crop: ``"center=224x224"``, after ``resize``.
         encode: ``"keep"`` (default: JPEG stays JPEG, PNG stays PNG, the rest becomes PNG), ``"jpeg"``, ``"png"`` or ``"raw"``: pixels,
-            (H, W, 3) uint8 (uint16 of images of 16 bits), which need ``resize="exact=..."`` or ``crop``.
+            (H, W, 3) uint8, (H, W) of gray images, uint16 of images of 16 bits. All must have one size: by themselves, or by ``resize`` or ``crop``.
         quality: of JPEGs that are written, 1 to 100; default 90.
         depth: bits of each channel in images that are changed: ``"keep"`` (default: images of 16 bits keep them), ``8`` or ``16``.
         alpha: of images that are changed: ``"keep"`` (default: a PNG keeps it, a JPEG and raw pixels are laid over white) or ``"white"``.
+        color: channels of images that are changed: ``"keep"`` (default), ``"rgb"`` or ``"gray"``.
+        axes: of ``encode="raw"``: ``"hwc"`` (default), or ``"chw"``: (3, H, W), of gray images (1, H, W).
         apply_rotation: turn the pixels as the EXIF orientation says.
         strip_metadata: leave out EXIF, comments and other metadata.
         masks: the image fields that are label maps: nearest pixel, never lossy. Default: ``mask`` and names that end in ``_mask``.

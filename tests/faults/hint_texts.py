@@ -58,6 +58,7 @@ NOT_FOLLOWED = {
         "pass --export sha256sum",
         "run 'shale verify {}' to see what is damaged",
     ),
+    "needs many gray images beside one with colors (tests/interop/test_raw_pixels.py)": ("pass --color gray or --color rgb for all",),
     "needs archives of files, which tests/interop/test_zip_archives.py writes": ("run 'shale convert {} OUT --to {}",),
     "needs samples without an image or with several, of an input with names": ("name the field of the images with --fields",),
     "needs files that other writers make, or is told by shale.Dataset (tests/interop/test_set_index.py)": (

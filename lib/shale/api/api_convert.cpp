@@ -53,11 +53,13 @@ ImageRequest images_of(const ConvertOptions& options) {
                    .crop = options.crop,
                    .encode = options.encode,
                    .quality = options.quality,
+                   .color = options.color,
                    .only_larger = options.only_larger,
                    .apply_rotation = options.apply_rotation,
                    .strip_metadata = options.strip_metadata,
                    .depth = options.depth,
-                   .alpha = options.alpha};
+                   .alpha = options.alpha,
+                   .axes = options.pixel_axes};
   if (!options.masks.empty()) words.masks = options.masks;
   return parse_image_words(words);
 }

@@ -88,20 +88,13 @@ std::optional<Value> value_for(const std::map<std::string, Value>& values,
 bool may_write_jpeg(const ImageRule& rule) {
   if (rule.is_mask || rule.encode == EncodeAs::png || rule.encode == EncodeAs::raw) return false;
   return rule.resize != Resize::none || rule.crop_width > 0 || rule.apply_rotation ||
-         rule.encode == EncodeAs::jpeg;
+         rule.color != Color::keep || rule.encode == EncodeAs::jpeg;
 }
 
 // What nothing comes of, or no image could be made as.
 void refuse_idle(const ImageRequest& request, const std::string& field, const ImageRule& rule) {
   const bool is_raw = rule.encode == EncodeAs::raw;
   const std::string of_field = field.empty() ? "" : fmt::format(" of '{}'", printable(field));
-  const bool is_resized = rule.resize == Resize::exact && !rule.only_larger;
-  if (is_raw && rule.crop_width == 0 && !is_resized) {
-    throw Error(Code::usage, "--encode raw needs images{} of one size", of_field)
-        .hint(rule.resize == Resize::exact
-                  ? "leave out --only-larger, or add --crop center=WxH"
-                  : "pass --resize exact=WxH, or --resize shorter=N with --crop center=WxH");
-  }
   if (is_raw && rule.strip_metadata) {
     throw Error(Code::usage, "--strip-metadata has no effect with --encode raw")
         .hint("leave it out: pixels have no metadata");
@@ -124,7 +117,8 @@ void refuse_idle(const ImageRequest& request, const std::string& field, const Im
   }
   if (may_write_jpeg(rule)) return;
   throw Error(Code::usage,
-              "--quality has no effect without --resize, --crop, --apply-rotation or --encode jpeg")
+              "--quality has no effect without --resize, --crop, --color, --apply-rotation or "
+              "--encode jpeg")
       .hint("images that need no change keep their bytes");
 }
 
@@ -139,6 +133,8 @@ bool ImageRequest::writes_other_types() const {
 }
 
 std::string_view ImageRequest::first_option() const {
+  const bool changes_color =
+      std::ranges::any_of(color, [](const auto& entry) { return entry.second != Color::keep; });
   return !resize.empty()         ? "--resize"
          : !crop.empty()         ? "--crop"
          : !encode.empty()       ? "--encode"
@@ -146,6 +142,7 @@ std::string_view ImageRequest::first_option() const {
          : strip_metadata        ? "--strip-metadata"
          : depth == Depth::eight ? "--depth"
          : alpha_over_white      ? "--alpha"
+         : changes_color         ? "--color"
                                  : "";
 }
 
@@ -160,6 +157,7 @@ std::vector<std::string> ImageRequest::named_fields() const {
   add(crop);
   add(encode);
   add(quality);
+  add(color);
   return {names.begin(), names.end()};
 }
 
@@ -169,11 +167,13 @@ ImageRequest parse_image_words(const ImageWords& words) {
   request.crop = by_field<CropTo>("--crop", words.crop, parse_crop);
   request.encode = by_field<EncodeAs>("--encode", words.encode, parse_encode);
   request.quality = by_field<unsigned>("--quality", words.quality, parse_quality);
+  request.color = by_field<Color>("--color", words.color, parse_color);
   request.only_larger = words.only_larger;
   request.apply_rotation = words.apply_rotation;
   request.strip_metadata = words.strip_metadata;
   if (!words.depth.empty()) request.depth = parse_depth(words.depth);
   if (!words.alpha.empty()) request.alpha_over_white = parse_alpha(words.alpha);
+  if (!words.axes.empty()) request.raw_is_planar = parse_pixel_axes(words.axes);
   if (words.masks) request.masks = masks_in(*words.masks);
   if (request.only_larger && request.resize.empty()) {
     throw Error(Code::usage, "--only-larger has no effect without --resize")
@@ -182,6 +182,12 @@ ImageRequest parse_image_words(const ImageWords& words) {
   if (request.depth == Depth::sixteen && request.is_empty()) {
     throw Error(Code::usage, "--depth 16 has no effect without image work")
         .hint("leave it out, or pass --encode png or raw");
+  }
+  const bool has_raw = std::ranges::any_of(
+      request.encode, [](const auto& entry) { return entry.second == EncodeAs::raw; });
+  if (!words.axes.empty() && !has_raw) {
+    throw Error(Code::usage, "--axes has no effect without --encode raw")
+        .hint("leave it out, or pass --encode raw");
   }
   // What holds for all fields is checked before an input is listed, which may take hours.
   if (request.named_fields().empty() && !request.is_empty()) (void)rule_for(request, "", false);
@@ -216,6 +222,13 @@ ImageRule rule_for(const ImageRequest& request, const std::string& field, bool i
   if (!is_mask) {
     rule.alpha_over_white =
         request.alpha_over_white || rule.encode == EncodeAs::jpeg || rule.encode == EncodeAs::raw;
+    rule.color = value_for(request.color, field).value_or(Color::keep);
+    rule.raw_is_gray = rule.encode == EncodeAs::raw && rule.color == Color::gray;
+    rule.raw_is_planar = rule.encode == EncodeAs::raw && request.raw_is_planar;
+  } else if (request.color.contains(field)) {
+    throw Error(Code::usage, "--color has no effect on '{}', which is a mask: its values stay",
+                printable(field))
+        .hint("leave it out; --masks says which fields are masks");
   }
   if (is_mask && rule.encode == EncodeAs::jpeg) {
     if (request.encode.contains(field)) {
@@ -269,6 +282,11 @@ std::string_view name_of(EncodeAs encode) {
   return "keep";
 }
 
+std::string_view name_of(Color color) {
+  constexpr std::string_view kNames[] = {"keep", "rgb", "gray"};
+  return kNames[static_cast<std::size_t>(color)];
+}
+
 std::string_view name_of(Depth depth) {
   constexpr std::string_view kNames[] = {"keep", "8", "16"};
   return kNames[static_cast<std::size_t>(depth)];
@@ -311,6 +329,23 @@ Depth parse_depth(std::string_view text) {
     if (text == name_of(depth)) return depth;
   }
   throw bad_value("--depth", text, "one of keep, 8, 16");
+}
+
+Color parse_color(std::string_view text) {
+  for (const Color color : {Color::keep, Color::rgb, Color::gray}) {
+    if (text == name_of(color)) return color;
+  }
+  throw bad_value("--color", text, "one of rgb, gray, keep");
+}
+
+bool parse_pixel_axes(std::string_view text) {
+  if (text == "hwc" || text == "chw") return text == "chw";
+  throw bad_value("--axes", text, "one of hwc, chw");
+}
+
+CropTo parse_raw_size(std::string_view text) {
+  if (const auto sides = sides_in(text)) return *sides;
+  throw bad_value("a size", text, "WxH");
 }
 
 bool parse_alpha(std::string_view text) {

@@ -14,10 +14,11 @@ namespace shale {
 /// Image work as it stands on a command line: values of options, each of them with or without a
 /// field before it ("mask:exact=256x256").
 struct ImageWords {
-  std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {};
+  std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {}, color = {};
   std::optional<std::string> masks = {};  ///< names of fields, with commas between them
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
   std::string depth = {}, alpha = {};  ///< "": the default, keep
+  std::string axes = {};               ///< "": the default, hwc
 };
 
 struct ResizeTo {
@@ -35,10 +36,14 @@ struct ImageRequest {
   std::map<std::string, CropTo> crop;
   std::map<std::string, EncodeAs> encode;
   std::map<std::string, unsigned> quality;
+  std::map<std::string, Color> color;
   std::optional<std::vector<std::string>> masks;
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
   Depth depth = Depth::keep;
   bool alpha_over_white = false;
+  bool raw_is_planar = false;
+  /// Of raw pixels whose size no option says: as a manifest records it.
+  std::map<std::string, CropTo> raw_size;
 
   [[nodiscard]] bool is_empty() const;
   /// True if images of any type are written as JPEG, PNG or raw pixels.
@@ -62,6 +67,8 @@ struct ImageRequest {
 [[nodiscard]] std::string text_of(const ResizeTo& resize);
 [[nodiscard]] std::string text_of(const CropTo& crop);
 [[nodiscard]] std::string_view name_of(EncodeAs encode);
+/// "keep", "rgb", "gray".
+[[nodiscard]] std::string_view name_of(Color color);
 /// "keep", "8", "16".
 [[nodiscard]] std::string_view name_of(Depth depth);
 
@@ -70,6 +77,11 @@ struct ImageRequest {
 [[nodiscard]] CropTo parse_crop(std::string_view text);
 [[nodiscard]] EncodeAs parse_encode(std::string_view text);
 [[nodiscard]] Depth parse_depth(std::string_view text);
+[[nodiscard]] Color parse_color(std::string_view text);
+/// True: channels first.
+[[nodiscard]] bool parse_pixel_axes(std::string_view text);
+/// "28x28".
+[[nodiscard]] CropTo parse_raw_size(std::string_view text);
 /// True: over white.
 [[nodiscard]] bool parse_alpha(std::string_view text);
 [[nodiscard]] unsigned parse_quality(std::string_view text);

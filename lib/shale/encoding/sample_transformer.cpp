@@ -42,6 +42,7 @@ ImageChanges changes_of(const ImagePlan& plan, const ImageInfo& info) {
   if (plan.loses_alpha) count(changes, ImageChange::over_white);
   if (info.is_odd("pages") && !plan.keeps_pixels) count(changes, ImageChange::to_page);
   if (plan.loses_depth) count(changes, ImageChange::to_eight);
+  if (plan.loses_color) count(changes, ImageChange::to_gray);
   const bool is_cmyk = info.color == "cmyk" || info.color == "ycck";
   if (is_cmyk && !plan.keeps_pixels) count(changes, ImageChange::to_rgb);
   return changes;
@@ -73,12 +74,25 @@ ImageFault named(ImageFault fault, const Field& field, bool is_one_of_many,
   return fault;
 }
 
+std::string_view hint_for(Misfit misfit, const ImageRule& rule) {
+  if (misfit == Misfit::color) return "pass --color gray or --color rgb for all";
+  if (misfit == Misfit::size) {
+    return rule.only_larger
+               ? "leave out --only-larger, or add --crop center=WxH"
+               : "pass --resize exact=WxH, or --resize shorter=N with --crop center=WxH";
+  }
+  if (rule.encode != EncodeAs::raw) return "pass --encode png, which keeps them, or --depth 8";
+  return rule.is_mask ? "pass --depth 16 for raw values of uint16, or --encode png for masks"
+                      : "pass --depth 8 for raw pixels of uint8, or --depth 16 for uint16";
+}
+
 // Not a fault of the image, for which it could be left out: it is asked how they are wanted.
-Error other_depth(const ImageFault& fault, const ImageRule& rule) {
-  return Error(Code::bad_content, "the image {}", fault.text)
-      .hint(rule.encode != EncodeAs::raw ? "pass --encode png, which keeps them, or --depth 8"
-            : rule.is_mask ? "pass --depth 16 for raw values of uint16, or --encode png for masks"
-                           : "pass --depth 8 for raw pixels of uint8, or --depth 16 for uint16");
+Error misfit_error(const ImagePlan& plan, const FieldTransform& field) {
+  Error error(Code::bad_content, "the image {}{}", plan.fault.text,
+              field.like.empty()
+                  ? ""
+                  : fmt::format(" (like the largest file, '{}')", printable(field.like)));
+  return error.hint(std::string(hint_for(plan.misfit, field.rule)));
 }
 
 }  // namespace
@@ -92,8 +106,9 @@ Error over_share(std::string_view what, std::uint64_t needed, std::uint64_t room
 
 std::string_view name_of(ImageChange change) {
   constexpr std::string_view kNames[kImageChanges] = {
-      "kept",     "resized",          "cropped",     "rotated",       "converted",
-      "stripped", "alpha-over-white", "cmyk-to-rgb", "to-first-page", "to-8-bits"};
+      "kept",          "resized",   "cropped",          "rotated",
+      "converted",     "stripped",  "alpha-over-white", "cmyk-to-rgb",
+      "to-first-page", "to-8-bits", "to-gray"};
   return kNames[static_cast<std::size_t>(change)];
 }
 
@@ -150,7 +165,7 @@ SampleTransformer::Outcome SampleTransformer::run_image(Bytes image, std::size_t
   const ImageInfo info = probe_image(image, "");
   if (!info.fault.empty()) return {.fault = info.fault};
   const ImagePlan plan = plan_image(image, info, transform_.fields()[rule].rule);
-  if (plan.has_other_depth) throw other_depth(plan.fault, transform_.fields()[rule].rule);
+  if (plan.misfit != Misfit::none) throw misfit_error(plan, transform_.fields()[rule]);
   if (!plan.fault.empty()) return {.fault = plan.fault};
   Outcome outcome{.fault = {}, .changes = changes_of(plan, info)};
   if (plan.keeps_bytes) {

@@ -30,10 +30,11 @@ enum class ImageChange {
   to_rgb,      ///< CMYK became RGB
   to_page,     ///< of several pages or frames the first
   to_eight,    ///< of more than 8 bits a channel the upper 8 stay
+  to_gray,     ///< colors became gray
 };
-inline constexpr std::size_t kImageChanges = 10;
+inline constexpr std::size_t kImageChanges = 11;
 /// "kept", "resized", "cropped", "rotated", "converted", "stripped", "alpha-over-white",
-/// "cmyk-to-rgb", "to-first-page", "to-8-bits".
+/// "cmyk-to-rgb", "to-first-page", "to-8-bits", "to-gray".
 [[nodiscard]] std::string_view name_of(ImageChange change);
 /// How many images each happened to; one image may count for several.
 using ImageChanges = std::array<std::uint64_t, kImageChanges>;

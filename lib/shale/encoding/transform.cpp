@@ -16,9 +16,10 @@ constexpr std::string_view kYes = "yes", kNo = "no";
 constexpr std::string_view kResize = "resize", kOnlyLarger = "only_larger", kCrop = "crop",
                            kEncode = "encode", kQuality = "quality",
                            kApplyRotation = "apply_rotation", kStripMetadata = "strip_metadata",
-                           kMask = "mask", kDepth = "depth", kAlpha = "alpha";
+                           kMask = "mask", kDepth = "depth", kAlpha = "alpha", kColor = "color",
+                           kAxes = "axes", kSize = "size";
 // What a set has that does not say it: those of earlier versions, and those that ask for the same.
-constexpr std::string_view kOlderDepth = "8", kOlderAlpha = "white";
+constexpr std::string_view kOlderDepth = "8", kOlderAlpha = "white", kPlanar = "chw";
 
 std::string filter_of(const ImageRule& rule) {
   if (rule.resize == Resize::none) return "none";
@@ -28,15 +29,56 @@ std::string filter_of(const ImageRule& rule) {
 std::string_view yes_or_no(bool is_so) { return is_so ? kYes : kNo; }
 
 Field field_of_pixels(const Field& input, const ImageRule& rule) {
-  const bool is_cropped = rule.crop_width > 0;
   Field field{.name = input.name,
               .kind = Kind::tensor,
               .dtype = DType::parse(rule.raw_bytes > 1 ? "<u2" : "|u1"),
               .is_optional = input.is_optional};
-  field.shape = {is_cropped ? rule.crop_height : rule.height,
-                 is_cropped ? rule.crop_width : rule.width};
-  if (!rule.is_mask) field.shape.push_back(3);
+  field.shape = {rule.raw_height, rule.raw_width};
+  // As Pillow has them, gray ones have two axes; as torchvision has them, three.
+  if (rule.raw_is_planar) {
+    field.shape.insert(field.shape.begin(), rule.raw_channels());
+  } else if (rule.raw_channels() > 1) {
+    field.shape.push_back(rule.raw_channels());
+  }
   return field;
+}
+
+// The size of raw pixels that the options alone decide; of sides 0 if they do not.
+CropTo size_by_options(const ImageRule& rule) {
+  if (rule.crop_width > 0) return {rule.crop_width, rule.crop_height};
+  if (rule.resize == Resize::exact && !rule.only_larger) return {rule.width, rule.height};
+  return {};
+}
+
+// What all raw pixels of a field are like.
+void settle_raw(FieldTransform& made, const ImageRequest& request, const std::string& name,
+                const std::vector<LargestImage>& largest, const SourceInfo& source,
+                const std::string& input) {
+  ImageRule& rule = made.rule;
+  const auto found = std::ranges::find(largest, made.field, &LargestImage::field);
+  const LargestImage like = found == largest.end() ? LargestImage{} : *found;
+  const ImageInfo& image = like.info;
+  if (found != largest.end() && source.largest) made.like = source.largest->key;
+  if (rule.depth == Depth::sixteen || (rule.depth == Depth::keep && image.bits > 8))
+    rule.raw_bytes = 2;
+  if (rule.color == Color::keep && !rule.is_mask) rule.raw_is_gray = like.are_gray;
+  if (rule.color == Color::rgb) rule.color = Color::keep;  // raw pixels are RGB unless all are gray
+  CropTo size = size_by_options(rule);
+  const auto recorded = request.raw_size.find(name);
+  if (size.width == 0 && recorded != request.raw_size.end()) size = recorded->second;
+  if (size.width == 0 && image.width > 0 && image.height > 0) {
+    const ImageGeometry geometry =
+        plan_geometry(image.width, image.height, image.orientation, rule);
+    size = {geometry.width, geometry.height};
+  }
+  if (size.width == 0) {
+    throw Error(Code::usage, "--encode raw needs images of '{}' of one size, which is not known",
+                printable(name))
+        .at(input)
+        .hint("pass --resize exact=WxH, or --resize shorter=N with --crop center=WxH");
+  }
+  rule.raw_width = size.width;
+  rule.raw_height = size.height;
 }
 
 bool can_hold_images(const Field& field) {
@@ -134,7 +176,7 @@ bool flag_at(const ManifestTransform& transform, std::string_view name) {
 // Some of it is for every field of images.
 bool is_for_all(const ImageRequest& request) {
   return request.resize.contains("") || request.crop.contains("") || request.encode.contains("") ||
-         request.apply_rotation || request.strip_metadata;
+         request.color.contains("") || request.apply_rotation || request.strip_metadata;
 }
 
 std::vector<std::size_t> untouched_fields(const ImageRequest& request, const Schema& schema,
@@ -192,7 +234,7 @@ void Transform::refuse_other_images(const Sample& sample) const {
 
 std::vector<ManifestTransform> Transform::recorded() const {
   std::vector<ManifestTransform> recorded;
-  for (const auto& [field, rule] : fields_) {
+  for (const auto& [field, rule, like] : fields_) {
     ManifestTransform& made = recorded.emplace_back();
     made.field = input_.fields[field].name;
     const auto add = [&](std::string_view name, std::string_view value) {
@@ -209,6 +251,14 @@ std::vector<ManifestTransform> Transform::recorded() const {
     if (rule.is_mask ? rule.depth == Depth::sixteen : rule.depth != Depth::eight)
       add(kDepth, name_of(rule.depth));
     if (!rule.is_mask && !rule.alpha_over_white) add(kAlpha, "keep");
+    const bool is_raw = rule.encode == EncodeAs::raw;
+    const Color color = is_raw && rule.raw_is_gray ? Color::gray
+                        : is_raw                   ? Color::keep
+                                                   : rule.color;
+    if (color != Color::keep) add(kColor, name_of(color));
+    if (rule.raw_is_planar) add(kAxes, kPlanar);
+    if (is_raw && size_by_options(rule).width == 0)
+      add(kSize, fmt::format("{}x{}", rule.raw_width, rule.raw_height));
     made.filter = filter_of(rule);
     made.codec = codec_versions(rule);
   }
@@ -218,7 +268,7 @@ std::vector<ManifestTransform> Transform::recorded() const {
 std::uint64_t Transform::likely_bytes(const PendingSample& sample) const {
   // Of a JPEG that is written: about a byte per pixel at the highest quality.
   std::uint64_t bytes = 0;
-  for (const auto& [field, rule] : fields_) {
+  for (const auto& [field, rule, like] : fields_) {
     const FieldPlace& place = sample.cells[field].place;
     const std::uint64_t images =
         input_.fields[field].kind == Kind::list ? std::max<std::uint64_t>(place.count, 1) : 1;
@@ -252,18 +302,15 @@ std::shared_ptr<const Transform> resolve_transform(const ImageRequest& request,
                                                    const SourceInfo& source,
                                                    const std::string& input,
                                                    std::vector<std::string>& notes,
-                                                   const std::vector<std::size_t>& deep_fields) {
+                                                   const std::vector<LargestImage>& largest) {
   std::vector<FieldTransform> fields;
   std::string masks;
   for (const std::size_t field : fields_for(request, source, input)) {
     const std::string& name = source.schema.fields[field].name;
     const bool is_label_map = is_mask(request, name);
-    ImageRule rule = rule_for(request, name, is_label_map);
+    FieldTransform made{field, rule_for(request, name, is_label_map)};
+    const ImageRule& rule = made.rule;
     if (rule.changes_nothing()) continue;
-    const bool is_deep = std::ranges::find(deep_fields, field) != deep_fields.end();
-    if (rule.encode == EncodeAs::raw &&
-        (rule.depth == Depth::sixteen || (rule.depth == Depth::keep && is_deep)))
-      rule.raw_bytes = 2;
     if (rule.encode == EncodeAs::raw && source.schema.fields[field].kind == Kind::list) {
       throw Error(Code::unsupported,
                   "--encode raw: a sample has many images in '{}', and their number differs",
@@ -272,7 +319,8 @@ std::shared_ptr<const Transform> resolve_transform(const ImageRequest& request,
           .hint("pass --encode png, or convert the images one by one");
     }
     if (is_label_map) masks += (masks.empty() ? "'" : ", '") + printable(name) + "'";
-    fields.push_back({field, rule});
+    if (rule.encode == EncodeAs::raw) settle_raw(made, request, name, largest, source, input);
+    fields.push_back(std::move(made));
   }
   if (!masks.empty() && !request.masks) {
     notes.push_back(
@@ -304,6 +352,15 @@ ImageRequest image_request_of(const std::vector<ManifestTransform>& recorded) tr
     if (!is_label_map && request.encode[field] != EncodeAs::jpeg &&
         request.encode[field] != EncodeAs::raw)
       request.alpha_over_white |= parse_alpha(value_or(transform, kAlpha, kOlderAlpha));
+    // Raw pixels of what an earlier version made are RGB.
+    const bool is_raw = request.encode[field] == EncodeAs::raw;
+    if (!is_label_map) {
+      request.color.emplace(field,
+                            parse_color(value_or(transform, kColor, is_raw ? "rgb" : "keep")));
+    }
+    request.raw_is_planar |= parse_pixel_axes(value_or(transform, kAxes, "hwc"));
+    if (const std::string size = value_or(transform, kSize, ""); !size.empty())
+      request.raw_size.emplace(field, parse_raw_size(size));
     // The default may be one that has no effect, which is refused where it is asked for.
     const unsigned quality = parse_quality(value_at(transform, kQuality));
     if (quality != ImageRule{}.quality) request.quality.emplace(field, quality);
@@ -341,7 +398,7 @@ std::string text_of(const ManifestTransform& transform) {
   };
   const bool is_lossless = has(kEncode, "png") || has(kEncode, "raw") || has(kMask, kYes);
   const bool only_strips = has(kResize, "none") && has(kCrop, "none") && has(kEncode, "keep") &&
-                           has(kApplyRotation, kNo);
+                           has(kApplyRotation, kNo) && value_or(transform, kColor, "").empty();
   const bool has_quality = !is_lossless && !only_strips;
   const bool is_photo = has(kMask, kNo) && !only_strips;
   for (const auto& [name, value] : transform.parameters) {

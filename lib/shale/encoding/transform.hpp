@@ -11,6 +11,7 @@
 #include "shale/data/schema.hpp"
 #include "shale/encoding/image_options.hpp"
 #include "shale/format/source.hpp"
+#include "shale/image/image_info.hpp"
 #include "shale/pixels/image_rule.hpp"
 
 namespace shale {
@@ -19,6 +20,15 @@ namespace shale {
 struct FieldTransform {
   std::size_t field = 0;
   ImageRule rule;
+  /// Of raw pixels: the sample whose image says what all are like; empty: none does.
+  std::string like = {};
+};
+
+/// The image of a field in the largest sample of a source.
+struct LargestImage {
+  std::size_t field = 0;
+  ImageInfo info;
+  bool are_gray = false;  ///< it is, and so are all that were looked at
 };
 
 /// Image work on the samples of a source, resolved: which fields, by which rules. Immutable.
@@ -58,14 +68,15 @@ class Transform {
 [[nodiscard]] bool is_mask(const ImageRequest& request, const std::string& field);
 
 /// Resolves a request for the image fields of a source. `image_fields`: those that are known to
-/// hold images; others may be named. `deep_fields`: those whose images have more than 8 bits a
-/// channel, so that raw pixels of them are uint16. `notes`: what the user should know, a sentence
-/// each. Errors:
+/// hold images; others may be named. `largest`: what raw pixels are like as far as no option says
+/// it: of more than 8 bits a channel they are uint16, gray ones have no channels, and all have the
+/// size that it becomes. `notes`: what the user should know, a sentence each. Errors:
 /// Code::usage, naming option and field, at `input`: a source without images, a field that there is
-/// not or that cannot hold images, what rule_for refuses, raw pixels of a list.
+/// not or that cannot hold images, what rule_for refuses, raw pixels of a list, or of no known
+/// size.
 [[nodiscard]] std::shared_ptr<const Transform> resolve_transform(
     const ImageRequest& request, const SourceInfo& source, const std::string& input,
-    std::vector<std::string>& notes, const std::vector<std::size_t>& deep_fields = {});
+    std::vector<std::string>& notes, const std::vector<LargestImage>& largest = {});
 
 /// The request that made what a manifest records, so that it can be made again. Errors:
 /// Code::damaged for values that no request has.

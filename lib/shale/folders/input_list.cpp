@@ -15,6 +15,29 @@
 namespace shale {
 namespace {
 
+// Some samples of a list of unknown length: every n-th, where n doubles.
+class SpreadSamples {
+ public:
+  void note(const ListedSample& sample) {
+    constexpr std::size_t kMost = 64;
+    if (seen_++ % step_ != 0) return;
+    samples_.push_back(sample);
+    if (samples_.size() < kMost) return;
+    step_ *= 2;
+    for (std::size_t i = 1; 2 * i < kMost; ++i) samples_[i] = std::move(samples_[2 * i]);
+    samples_.resize(kMost / 2);
+  }
+  [[nodiscard]] std::vector<PendingSample> pending(const InputList& list) && {
+    std::vector<PendingSample> pending;
+    for (ListedSample& sample : samples_) pending.push_back(list.pending(std::move(sample)));
+    return pending;
+  }
+
+ private:
+  std::uint64_t seen_ = 0, step_ = 1;
+  std::vector<ListedSample> samples_;
+};
+
 class ListedSource final : public OrderableSource {
  public:
   ListedSource(std::unique_ptr<InputList> list, ListedOrder order)
@@ -23,12 +46,14 @@ class ListedSource final : public OrderableSource {
     has_labels_ = fields.size() > 1 && fields[1].name == "label" && fields[1].kind == Kind::integer;
     SourceTotals totals(list_->fingerprinted());
     std::optional<ListedSample> largest;
+    SpreadSamples spread;
     list_->rewind();
     for (ListedSample sample = list_->next(); !sample.empty(); sample = list_->next()) {
       order_.stop_if_asked();
+      spread.note(sample);
       if (add(sample, totals)) largest = std::move(sample);
     }
-    give(totals, std::move(largest), false);
+    give(totals, std::move(largest), std::move(spread), false);
     list_->rewind();
   }
 
@@ -58,18 +83,20 @@ class ListedSource final : public OrderableSource {
     PlacedSamples placed(order_.scratch_folder, order_.memory_bytes);
     SourceTotals totals(list_->fingerprinted());
     std::optional<ListedSample> largest;
+    SpreadSamples spread;
     std::uint64_t row = 0, taken = 0;
     list_->rewind();
     for (ListedSample sample = list_->next(); !sample.empty(); sample = list_->next(), ++row) {
       order_.stop_if_asked();
       if (chosen != nullptr && (taken == count || chosen->at(taken) != row)) continue;
+      spread.note(sample);
       placed.add(shuffle ? shuffle->inverse(taken) : taken, sample);
       ++taken;
       if (add(sample, totals)) largest = std::move(sample);
     }
     if (taken != count) throw fewer_than_listed(order_.name);
     if (chosen != nullptr) info_.chosen = chosen->hash();
-    give(totals, std::move(largest), wanted.seed.has_value());
+    give(totals, std::move(largest), std::move(spread), wanted.seed.has_value());
     placed.finish();
     placed_.emplace(std::move(placed));
     if (wanted.is_last) list_->close();
@@ -90,9 +117,11 @@ class ListedSource final : public OrderableSource {
     return totals.end_sample(first.has_label ? std::optional(first.label) : std::nullopt);
   }
 
-  void give(const SourceTotals& totals, std::optional<ListedSample> largest, bool is_shuffled) {
+  void give(const SourceTotals& totals, std::optional<ListedSample> largest, SpreadSamples spread,
+            bool is_shuffled) {
     info_.largest.reset();
     if (largest) info_.largest = list_->pending(std::move(*largest));
+    info_.spread = std::move(spread).pending(*list_);
     totals.give_totals(info_);
     if (has_labels_) totals.give_labels(info_, is_shuffled);
   }

@@ -160,6 +160,8 @@ struct SourceInfo {
   std::optional<DatasetDigest> digest;
   /// The largest sample, if a list gives sizes before anything is read.
   std::optional<PendingSample> largest;
+  /// Then also some of the others, evenly spread.
+  std::vector<PendingSample> spread = {};
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
   /// Fields whose numbers are cast when they are read (load_batch, load_runs): their lengths among
   /// the cells of a sample are those that they have then, as `schema` is. Null: nothing.

@@ -20,7 +20,7 @@ enum class EncodeAs {
   keep,  ///< JPEG stays JPEG, PNG stays PNG, everything else becomes PNG
   jpeg,
   png,
-  raw,  ///< the pixels themselves: (height, width, channels) u8 or u16
+  raw,  ///< the pixels themselves: (height, width[, channels]) u8 or u16
 };
 
 /// Bits a channel of what a change makes. The values of masks always stay.
@@ -28,6 +28,13 @@ enum class Depth {
   keep,     ///< as the image has: more than 8 become 16
   eight,    ///< of more than 8 bits the upper 8
   sixteen,  ///< fewer are scaled up
+};
+
+/// What the channels of a change are.
+enum class Color {
+  keep,  ///< as the image has them
+  rgb,   ///< gray is repeated
+  gray,  ///< of YCbCr its Y, of RGB what Pillow's convert("L") takes
 };
 
 /// What is to be done to the images of one field: plain data, from --resize, --only-larger, --crop,
@@ -46,15 +53,23 @@ struct ImageRule {
   Depth depth = Depth::keep;
   /// Alpha is laid over white; else a PNG keeps it (a JPEG and raw pixels have none).
   bool alpha_over_white = false;
-  /// Of EncodeAs::raw: what one value takes. An image of another depth is then at fault.
+  Color color = Color::keep;
+  /// Of EncodeAs::raw, whose results are all alike: what one value takes, whether they are gray,
+  /// and their sides (0: any). An image of which Depth::keep, Color::keep or the other options make
+  /// something else is at fault; only gray is repeated where others have colors.
   unsigned raw_bytes = 1;
+  bool raw_is_gray = false;
+  std::uint32_t raw_width = 0, raw_height = 0;
+  bool raw_is_planar = false;  ///< channels first: (channels, height, width)
 
   /// True: every image passes untouched.
   [[nodiscard]] bool changes_nothing() const {
     return resize == Resize::none && crop_width == 0 && encode == EncodeAs::keep &&
            !apply_rotation && !strip_metadata && (is_mask || depth != Depth::eight) &&
-           (is_mask || !alpha_over_white);
+           (is_mask || (!alpha_over_white && color == Color::keep));
   }
+  /// Of EncodeAs::raw: values per pixel.
+  [[nodiscard]] unsigned raw_channels() const { return is_mask || raw_is_gray ? 1 : 3; }
   friend bool operator==(const ImageRule&, const ImageRule&) = default;
 };
 

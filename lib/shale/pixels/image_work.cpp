@@ -22,7 +22,6 @@ namespace {
 constexpr int kFilterVersion = 1;
 
 constexpr std::uint32_t kMostJpegSide = 65500;  // JPEG_MAX_DIMENSION
-constexpr unsigned kRawChannels = 3;
 
 // JPEG stays JPEG and PNG stays PNG if nothing else is wanted; a mask never becomes a JPEG.
 ImageType result_type(const ImageInfo& info, const ImageRule& rule) {
@@ -44,6 +43,9 @@ bool needs_encoding(const ImageInfo& info, const ImageRule& rule, const ImageGeo
   if (!rule.is_mask && rule.depth == Depth::eight && info.bits > 8) return true;
   if (!rule.is_mask && rule.depth == Depth::sixteen && info.bits <= 8) return true;
   if (!rule.is_mask && rule.alpha_over_white && info.is_odd("alpha")) return true;
+  if (!rule.is_mask && rule.color != Color::keep &&
+      (rule.color == Color::gray) != info.is_odd("gray"))
+    return true;
   if (rule.encode == EncodeAs::jpeg) return info.type != ImageType::jpeg;
   if (rule.encode == EncodeAs::png) return info.type != ImageType::png;
   // A TIFF's metadata cannot be dropped without writing it again.
@@ -101,15 +103,32 @@ void count_writer(ImagePlan& plan, const JpegFrame& frame, unsigned channels,
 
 std::uint32_t padding_of(ImageType type) { return type == ImageType::jpeg ? kJpegPadding : 1; }
 
+// Raw pixels repeat gray themselves.
+bool becomes_gray(const ImageRule& rule) {
+  return rule.encode == EncodeAs::raw ? rule.raw_is_gray : rule.color == Color::gray;
+}
+
+unsigned written_channels(const ImageRule& rule, unsigned stored) {
+  if (rule.color != Color::keep) return rule.color == Color::gray ? 1 : 3;
+  return stored == 1 ? 1 : 3;
+}
+
+// Of gray that becomes three planes.
+std::uint64_t repeated_bytes(const ImagePlan& plan) {
+  return 2 * Plane::size_of(plan.height, plan.width, padding_of(plan.type));
+}
+
 void plan_jpeg(ImagePlan& plan, Bytes image, const ImageRule& rule, std::uint64_t metadata_bytes) {
   const JpegShape shape = read_jpeg_shape(image);
   plan.fault = shape.fault;
   if (!plan.fault.empty()) return;
   const bool to_jpeg = plan.type == ImageType::jpeg;
-  plan.route = jpeg_route(shape, plan.geometry, to_jpeg);
+  // The Y of a JPEG is its gray.
+  plan.route = jpeg_route(shape, plan.geometry, to_jpeg, becomes_gray(rule));
   plan.work_bytes = jpeg_frame_bytes(shape, plan.geometry, plan.route, padding_of(plan.type));
-  count_writer(plan, jpeg_frame(plan.geometry, rule, plan.route), shape.channels == 1 ? 1 : 3,
-               metadata_bytes);
+  count_writer(plan, jpeg_frame(plan.geometry, rule, plan.route),
+               written_channels(rule, shape.channels), metadata_bytes);
+  if (rule.color == Color::rgb && shape.channels == 1) plan.work_bytes += repeated_bytes(plan);
 }
 
 void plan_picture(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule,
@@ -119,6 +138,7 @@ void plan_picture(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule,
   JpegRoute route;
   route.chroma_across = route.chroma_down = 2;
   count_writer(plan, jpeg_frame(plan.geometry, rule, route), 3, metadata_bytes);
+  if (rule.color == Color::rgb) plan.work_bytes += repeated_bytes(plan);
 }
 
 // Which of its values an image keeps, and whether the result can hold them.
@@ -126,21 +146,38 @@ void plan_depth(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule) {
   const bool has_alpha = info.is_odd("alpha"), is_deep = info.bits > 8;
   const bool is_raw = rule.encode == EncodeAs::raw;
   if (rule.is_mask) {
-    plan.has_other_depth = is_raw && is_deep && rule.raw_bytes == 1;
+    if (is_raw && is_deep && rule.raw_bytes == 1) plan.misfit = Misfit::depth;
   } else {
     const bool is_wide = rule.depth == Depth::keep ? is_deep : rule.depth == Depth::sixteen;
-    plan.has_other_depth =
-        is_raw ? is_wide != (rule.raw_bytes > 1) : is_wide && plan.type == ImageType::jpeg;
+    if (is_raw ? is_wide != (rule.raw_bytes > 1) : is_wide && plan.type == ImageType::jpeg)
+      plan.misfit = Misfit::depth;
     plan.keeps_alpha = has_alpha && plan.type == ImageType::png && !rule.alpha_over_white;
     plan.loses_alpha = has_alpha && !plan.keeps_alpha;
     plan.loses_depth = is_deep && !is_wide;
     if (is_wide || plan.keeps_alpha) plan.fine_bits = is_wide ? 16 : 8;
   }
-  if (plan.has_other_depth) {
+  if (plan.misfit == Misfit::depth) {
     plan.fault = {ImageFaultCode::unsupported,
                   fmt::format("has {} bits a channel, and {} {}", info.bits,
                               is_raw ? "the raw pixels of this output have" : "a JPEG holds",
                               is_raw ? rule.raw_bytes * 8 : 8)};
+  }
+}
+
+// Raw pixels are all alike.
+void plan_raw(ImagePlan& plan, const ImageInfo& info, const ImageRule& rule) {
+  plan.channels = rule.raw_channels();
+  const bool has_colors = !rule.is_mask && !info.is_odd("gray");
+  if (rule.raw_width != 0 && (plan.width != rule.raw_width || plan.height != rule.raw_height)) {
+    plan.misfit = Misfit::size;
+    plan.fault = {ImageFaultCode::unsupported,
+                  fmt::format("{} {} x {} pixels, and the raw pixels of this output have {} x {}",
+                              plan.geometry.changes_pixels() ? "becomes" : "has", plan.width,
+                              plan.height, rule.raw_width, rule.raw_height)};
+  } else if (has_colors && rule.raw_is_gray && rule.color == Color::keep) {
+    plan.misfit = Misfit::color;
+    plan.fault = {ImageFaultCode::unsupported,
+                  "has colors, and the raw pixels of this output are gray"};
   }
 }
 
@@ -185,28 +222,50 @@ void plan_strip(ImagePlan& plan, Bytes image, const ImageInfo& info) {
   plan.work_bytes = plan.most_output_bytes = image.size() + 256;
 }
 
-// Gray is repeated.
-std::uint64_t write_raw(const Picture& picture, std::byte* into) {
-  const std::size_t sample = picture.sample_bytes(), step = picture.channels == 1 ? 0 : sample;
-  const std::byte* from = reinterpret_cast<const std::byte*>(picture.samples.data());
-  std::byte* const begin = into;
-  for (std::uint64_t i = 0; i < std::uint64_t{picture.width} * picture.height; ++i) {
-    for (std::size_t c = 0; c < kRawChannels; ++c, into += sample)
-      std::memcpy(into, from + c * step, sample);
-    from += picture.pixel_bytes();
-  }
-  return static_cast<std::uint64_t>(into - begin);
+// How far apart raw values are, in values: of neighbouring pixels, and of the channels of one.
+struct RawSteps {
+  std::size_t pixel, channel;
+};
+
+RawSteps raw_steps(const ImageRule& rule, std::size_t pixels) {
+  if (rule.raw_is_planar) return {.pixel = 1, .channel = pixels};
+  return {.pixel = rule.raw_channels(), .channel = 1};
 }
 
-void write_raw(const ScaledFrame& frame, std::byte* into) {
-  const std::size_t width = frame.planes[0].width;
-  for (std::uint64_t y = 0; y < frame.planes[0].height; ++y) {
-    for (std::size_t c = 0; c < kRawChannels; ++c) {
+// Gray is repeated.
+std::uint64_t write_raw(const Picture& picture, const ImageRule& rule, std::byte* into) {
+  const std::size_t sample = picture.sample_bytes(), step = picture.channels == 1 ? 0 : sample;
+  const std::size_t pixels = std::size_t{picture.width} * picture.height;
+  const RawSteps steps = raw_steps(rule, pixels);
+  const std::byte* from = reinterpret_cast<const std::byte*>(picture.samples.data());
+  for (std::size_t i = 0; i < pixels; ++i, from += picture.pixel_bytes()) {
+    for (std::size_t c = 0; c < rule.raw_channels(); ++c)
+      std::memcpy(into + (i * steps.pixel + c * steps.channel) * sample, from + c * step, sample);
+  }
+  return pixels * rule.raw_channels() * sample;
+}
+
+void write_raw(const ScaledFrame& frame, const ImageRule& rule, std::byte* into) {
+  const std::size_t width = frame.planes[0].width, height = frame.planes[0].height;
+  const RawSteps steps = raw_steps(rule, width * height);
+  for (std::size_t y = 0; y < height; ++y) {
+    for (std::size_t c = 0; c < rule.raw_channels(); ++c) {
       const Plane& plane = frame.planes[frame.planes.size() == 1 ? 0 : c];
       const std::uint8_t* const row = plane.row(y);
-      std::byte* const pixels = into + y * width * kRawChannels + c;
-      for (std::size_t x = 0; x < width; ++x) pixels[kRawChannels * x] = std::byte{row[x]};
+      std::byte* const pixels = into + y * width * steps.pixel + c * steps.channel;
+      for (std::size_t x = 0; x < width; ++x) pixels[steps.pixel * x] = std::byte{row[x]};
     }
+  }
+}
+
+// The channels that the rule asks for; raw pixels repeat gray themselves.
+void set_color(ScaledFrame& frame, const ImageRule& rule) {
+  if (becomes_gray(rule) && frame.planes.size() == 3) {
+    if (!frame.is_ycc) rgb_to_gray(frame.planes);
+    frame.planes.resize(1);
+    frame.is_ycc = false;
+  } else if (rule.color == Color::rgb && rule.encode != EncodeAs::raw && frame.planes.size() == 1) {
+    frame.planes.resize(3, frame.planes[0]);
   }
 }
 
@@ -313,11 +372,16 @@ ImageResult work_finely(Bytes image, const ImageInfo& info, const ImagePlan& pla
   if (decoded.fault.code == ImageFaultCode::unsupported && info.bits <= 8)
     decoded = decode_picture(image, info, false, plan.work_bytes);
   if (!decoded.fault.empty()) return {.fault = decoded.fault, .bytes = 0};
-  const FineShape shape{.colors = decoded.picture.photo_channels(),
+  const unsigned colors = becomes_gray(rule) ? 1
+                          : rule.color == Color::rgb && plan.type == ImageType::png
+                              ? 3
+                              : decoded.picture.photo_channels();
+  const FineShape shape{.colors = colors,
                         .has_alpha = plan.keeps_alpha && has_alpha(decoded.picture),
                         .bits = plan.fine_bits};
   const Picture result = scale_finely(decoded.picture, plan.geometry, shape);
-  if (plan.type != ImageType::png) return {.fault = {}, .bytes = write_raw(result, into.data())};
+  if (plan.type != ImageType::png)
+    return {.fault = {}, .bytes = write_raw(result, rule, into.data())};
   const ImageMetadata metadata = carried_metadata(image, info, rule, plan.geometry, shape.colors);
   return {.fault = {}, .bytes = write_png(result, metadata, into)};
 }
@@ -363,8 +427,9 @@ ImagePlan plan_image(Bytes image, const ImageInfo& info, const ImageRule& rule,
   plan.width = plan.geometry.width;
   plan.height = plan.geometry.height;
   plan.type = result_type(info, rule);
-  if (rule.encode == EncodeAs::raw) plan.channels = rule.is_mask ? 1 : kRawChannels;
+  plan.loses_color = !rule.is_mask && becomes_gray(rule) && !info.is_odd("gray");
   check_extent(plan, info);
+  if (plan.fault.empty() && rule.encode == EncodeAs::raw) plan_raw(plan, info, rule);
   if (plan.fault.empty()) plan_depth(plan, info, rule);
   if (!plan.fault.empty()) return plan;
   const std::uint64_t metadata_bytes =
@@ -372,7 +437,7 @@ ImagePlan plan_image(Bytes image, const ImageInfo& info, const ImageRule& rule,
   if (rule.is_mask) {
     plan.work_bytes = mask_bytes(info, plan.geometry) + metadata_bytes + kPngWriterBytes;
     plan.most_output_bytes =
-        plan.channels == 1
+        rule.encode == EncodeAs::raw
             ? std::uint64_t{plan.width} * plan.height * rule.raw_bytes
             : most_png_bytes(std::uint64_t{plan.width} * 8, plan.height, metadata_bytes);
   } else if (plan.fine_bits != 0) {
@@ -412,11 +477,12 @@ ImageResult ImageWorker::run(Bytes image, const ImageInfo& info, const ImagePlan
   FrameOrFault read = read_frame(image, info, plan, level_);
   if (!read.fault.empty()) return {.fault = std::move(read.fault), .bytes = 0};
   ScaledFrame& frame = read.frame;
+  set_color(frame, rule_);
   const auto channels = static_cast<unsigned>(frame.planes.size());
   if (frame.is_ycc && plan.type != ImageType::jpeg) ycc_to_rgb(frame.planes);
   if (plan.type == ImageType::unknown) {
-    write_raw(frame, into.data());
-    return {.fault = {}, .bytes = std::uint64_t{plan.width} * plan.height * kRawChannels};
+    write_raw(frame, rule_, into.data());
+    return {.fault = {}, .bytes = std::uint64_t{plan.width} * plan.height * plan.channels};
   }
   const ImageMetadata metadata = carried_metadata(image, info, rule_, plan.geometry, channels);
   if (plan.type == ImageType::png) {

@@ -12,6 +12,10 @@
 
 namespace shale {
 
+/// Why an image does not fit what it is to become beside the others: no damage, but a question that
+/// an option answers.
+enum class Misfit { none, depth, size, color };
+
 /// What a rule makes of one image: known from its header, no pixel is decoded.
 struct ImagePlan {
   ImageFault fault;         ///< not empty: the rule cannot be followed, and why; nothing else holds
@@ -19,16 +23,14 @@ struct ImagePlan {
   bool keeps_pixels = true;             ///< only metadata goes: the pixels are not decoded
   std::uint32_t width = 0, height = 0;  ///< of the result, as it is stored
   ImageType type = ImageType::unknown;  ///< of the result; raw: ImageType::unknown
-  unsigned channels = 0;                ///< raw: 3, of a mask 1; else 0
-  /// The fault is that its values have other bits than the result: no damage, but a question that
-  /// an option answers.
-  bool has_other_depth = false;
+  unsigned channels = 0;                ///< raw: ImageRule::raw_channels(); else 0
+  Misfit misfit = Misfit::none;         ///< what the fault is, if it is one of these
   /// Its own values are worked on (fine_scaler.hpp): `fine_bits` of them each, else 0.
   unsigned fine_bits = 0;
   bool keeps_alpha = false;
-  bool loses_alpha = false, loses_depth = false;  ///< in what is made of it
-  std::uint64_t work_bytes = 0;                   ///< memory that ImageWorker::run takes at most
-  std::uint64_t most_output_bytes = 0;            ///< how large its result may be at most
+  bool loses_alpha = false, loses_depth = false, loses_color = false;  ///< in what is made of it
+  std::uint64_t work_bytes = 0;         ///< memory that ImageWorker::run takes at most
+  std::uint64_t most_output_bytes = 0;  ///< how large its result may be at most
   ImageGeometry geometry;
   JpegRoute route;  ///< of a JPEG that is decoded
 };

@@ -223,12 +223,14 @@ std::uint64_t JpegShape::decoder_bytes() const {
   return bytes;
 }
 
-JpegRoute jpeg_route(const JpegShape& shape, const ImageGeometry& geometry, bool to_jpeg) {
+JpegRoute jpeg_route(const JpegShape& shape, const ImageGeometry& geometry, bool to_jpeg,
+                     bool to_gray) {
   JpegRoute route;
-  route.in_planes = (shape.is_gray || shape.is_ycc) && (to_jpeg || geometry.is_resized());
+  route.in_planes =
+      (shape.is_gray || shape.is_ycc) && (to_jpeg || to_gray || geometry.is_resized());
   if (!route.in_planes) return route;
   route.dct_size = dct_size_for(geometry);
-  if (!to_jpeg || shape.is_gray) return route;
+  if (!to_jpeg || to_gray || shape.is_gray) return route;
   route.chroma_across = route.chroma_down = 2;
   if (geometry.is_resized()) return route;
   // Pixels that are only turned or cropped keep the resolution of their chroma.

@@ -28,9 +28,9 @@ struct JpegShape {
 /// Has libjpeg read the header. Errors: std::bad_alloc. Thread-safe.
 [[nodiscard]] JpegShape read_jpeg_shape(Bytes jpeg);
 
-/// `to_jpeg`: the result is a JPEG, else RGB.
+/// `to_jpeg`: the result is a JPEG, else RGB. `to_gray`: only the Y of it is wanted.
 [[nodiscard]] JpegRoute jpeg_route(const JpegShape& shape, const ImageGeometry& geometry,
-                                   bool to_jpeg);
+                                   bool to_jpeg, bool to_gray);
 /// What read_jpeg_frame() takes at most.
 [[nodiscard]] std::uint64_t jpeg_frame_bytes(const JpegShape& shape, const ImageGeometry& geometry,
                                              const JpegRoute& route, std::uint32_t padding);

@@ -102,7 +102,8 @@ bool has_alpha(const Picture& picture) {
 void fine_row(const Picture& picture, std::uint64_t y, const FineShape& shape,
               std::uint16_t* into) {
   const std::uint8_t* const row = picture.row(y);
-  const std::size_t channels = picture.channels, colors = shape.colors;
+  const std::size_t channels = picture.channels, stored = picture.photo_channels();
+  const std::size_t colors = shape.colors;
   const unsigned top = shape.top_level();
   const std::uint32_t top_of_samples = picture.has_palette ? 255 : picture.top_level;
   const auto level = [&](unsigned sample) { return in_bits(sample, top_of_samples, shape.bits); };
@@ -111,15 +112,17 @@ void fine_row(const Picture& picture, std::uint64_t y, const FineShape& shape,
     unsigned alpha = top;
     if (picture.has_palette) {
       const std::size_t i = row[x];
-      for (std::size_t c = 0; c < colors && i < picture.palette.size(); ++c)
+      for (std::size_t c = 0; c < stored && i < picture.palette.size(); ++c)
         color[c] = level(picture.palette[i][c]);
       if (i < picture.palette_alpha.size()) alpha = level(picture.palette_alpha[i]);
     } else {
-      for (std::size_t c = 0; c < colors; ++c)
+      for (std::size_t c = 0; c < stored; ++c)
         color[c] = level(sample_at(picture, row, x * channels + c));
-      if (channels > colors) alpha = level(sample_at(picture, row, x * channels + channels - 1));
+      if (channels > stored) alpha = level(sample_at(picture, row, x * channels + channels - 1));
       if (is_transparent(picture, row, x)) alpha = 0;
     }
+    if (colors < stored) color[0] = luma_of(color[0], color[1], color[2]);
+    if (colors > stored) color[1] = color[2] = color[0];
     for (std::size_t c = 0; c < colors; ++c, ++into) {
       *into = static_cast<std::uint16_t>(
           shape.has_alpha ? color[c] : (color[c] * alpha + top / 2) / top + top - alpha);

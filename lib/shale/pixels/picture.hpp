@@ -40,6 +40,13 @@ struct Picture {
   void set_palette(std::vector<std::array<std::uint8_t, 3>> colors);
 };
 
+/// The gray of a color, with weights of 16 bits, rounded, as Pillow's convert("L") has it.
+[[nodiscard]] constexpr unsigned luma_of(unsigned red, unsigned green, unsigned blue) {
+  return static_cast<unsigned>((std::uint64_t{red} * 19595 + std::uint64_t{green} * 38470 +
+                                std::uint64_t{blue} * 7471 + 0x8000) >>
+                               16);
+}
+
 /// What becomes of alpha, and of colors that are transparent.
 enum class AlphaRule { over_white, dropped };
 
@@ -51,7 +58,7 @@ void photo_row(const Picture& picture, std::uint64_t y, std::uint8_t* into,
 
 /// What a picture's own values become: 8 or 16 bits, with alpha or over white.
 struct FineShape {
-  unsigned colors = 3;  ///< 1 or 3: photo_channels()
+  unsigned colors = 3;  ///< 1 or 3; other than photo_channels(): luma, or gray repeated
   bool has_alpha = false;
   unsigned bits = 16;  ///< 8 or 16
   [[nodiscard]] unsigned channels() const { return colors + (has_alpha ? 1 : 0); }

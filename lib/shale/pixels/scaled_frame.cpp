@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "shale/pixels/picture.hpp"
+
 namespace shale {
 namespace {
 
@@ -135,6 +137,16 @@ void ycc_to_rgb(std::vector<Plane>& planes) {
       second[x] = clipped(luma + ((kGreenOfCb * cb + kGreenOfCr * cr + kHalf) >> 16));
       third[x] = clipped(luma + ((kBlueOfCb * cb + kHalf) >> 16));
     }
+  }
+}
+
+void rgb_to_gray(std::vector<Plane>& planes) {
+  for (std::uint64_t y = 0; y < planes[0].height; ++y) {
+    std::uint8_t* const gray = planes[0].row(y);
+    const std::uint8_t* const green = planes[1].row(y);
+    const std::uint8_t* const blue = planes[2].row(y);
+    for (std::size_t x = 0; x < planes[0].width; ++x)
+      gray[x] = static_cast<std::uint8_t>(luma_of(gray[x], green[x], blue[x]));
   }
 }
 

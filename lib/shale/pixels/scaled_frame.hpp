@@ -53,5 +53,7 @@ void turn_planes(std::vector<Plane>& planes, const ImageGeometry& geometry, std:
 
 /// YCbCr planes of one size become R, G, B. Source: JFIF 1.02; rounded as libjpeg does.
 void ycc_to_rgb(std::vector<Plane>& planes);
+/// Of R, G, B the first becomes luma_of() the three.
+void rgb_to_gray(std::vector<Plane>& planes);
 
 }  // namespace shale

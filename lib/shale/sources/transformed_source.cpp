@@ -51,13 +51,11 @@ class TransformedSource final : public SourceOver {
   std::vector<std::string> notes_;
 };
 
-// Of its largest sample, so that it depends on nothing but the input; of the others it is then
-// checked as they come. The directory of a TIFF is anywhere in it, and libheif takes whole files.
-ImageInfo image_in_largest(const SourceInfo& info, std::size_t field) {
+// The directory of a TIFF is anywhere in it, and libheif takes whole files.
+ImageInfo image_in(const PendingSample& sample, std::size_t field) {
   constexpr std::uint64_t kHeadBytes = 4096;
-  if (!info.largest) return {};
-  const auto file = std::ranges::find(info.largest->files, field, &PendingFile::field);
-  if (file == info.largest->files.end()) return {};
+  const auto file = std::ranges::find(sample.files, field, &PendingFile::field);
+  if (file == sample.files.end()) return {};
   const auto probed = [&](std::uint64_t bytes) {
     std::vector<std::byte> head(std::min(file->bytes, bytes));
     head.resize(file->archived.archive ? read_beginning(file->archived, head)
@@ -67,17 +65,33 @@ ImageInfo image_in_largest(const SourceInfo& info, std::size_t field) {
   ImageInfo image = probed(kHeadBytes);
   const bool is_anywhere = image.type == ImageType::tiff || image.type == ImageType::heic ||
                            image.type == ImageType::avif;
-  return is_anywhere ? probed(file->bytes) : image;
+  const bool is_behind_metadata = image.type != ImageType::unknown && image.width == 0;
+  return is_anywhere || is_behind_metadata ? probed(file->bytes) : image;
 }
 
-std::vector<std::size_t> deep_fields(const SourceInfo& info, const ImageRequest& request) {
+// Of its largest sample, so that it depends on nothing but the input; of the others it is then
+// checked as they come.
+ImageInfo image_in_largest(const SourceInfo& info, std::size_t field) {
+  return info.largest ? image_in(*info.largest, field) : ImageInfo();
+}
+
+// That one of the photos is gray does not say that the others are.
+bool are_gray(const SourceInfo& info, std::size_t field, const ImageInfo& largest) {
+  return largest.is_odd("gray") && std::ranges::all_of(info.spread, [&](const auto& sample) {
+           const ImageInfo image = image_in(sample, field);
+           return image.type == ImageType::unknown || image.is_odd("gray");
+         });
+}
+
+std::vector<LargestImage> largest_images(const SourceInfo& info, const ImageRequest& request) {
   const bool is_raw = std::ranges::any_of(
       request.encode, [](const auto& entry) { return entry.second == EncodeAs::raw; });
-  std::vector<std::size_t> fields;
+  std::vector<LargestImage> images;
   for (std::size_t i = 0; is_raw && i < info.schema.fields.size(); ++i) {
-    if (image_in_largest(info, i).bits > 8) fields.push_back(i);
+    const ImageInfo image = image_in_largest(info, i);
+    if (image.type != ImageType::unknown) images.push_back({i, image, are_gray(info, i, image)});
   }
-  return fields;
+  return images;
 }
 
 // What the source says, and the files beside images that are masks by name and content. Of images
@@ -106,7 +120,7 @@ std::shared_ptr<const Transform> transform_for(const SourceInfo& info, const Ima
                                                const std::string& input,
                                                std::vector<std::string>& notes) {
   return resolve_transform(request, info_with_masks(info, request), input, notes,
-                           deep_fields(info, request));
+                           largest_images(info, request));
 }
 
 std::unique_ptr<Source> make_transformed_source(std::unique_ptr<Source> source,

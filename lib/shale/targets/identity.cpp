@@ -189,7 +189,14 @@ std::optional<std::string> first_difference(const Identity& was, const Identity&
   }
   if (const std::string before = worked_on(was), now = worked_on(is); before != now)
     return difference(before, now);
+  // What image work records only where it is not as it was in earlier versions.
+  const auto is_only_in = [](const Identity& one, std::size_t i, const Identity& other) {
+    return i < one.size() && one[i].first.find(" of ") != std::string::npos &&
+           !has_entry(other, one[i].first);
+  };
   for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
+    if (is_only_in(was, i, is)) return was[i].first + ": " + difference(was[i].second, "unset");
+    if (is_only_in(is, i, was)) return is[i].first + ": " + difference("unset", is[i].second);
     if (i >= was.size() || i >= is.size() || was[i].first != is[i].first) {
       return "it was made by another version of shale";
     }
