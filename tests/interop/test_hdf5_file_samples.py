@@ -58,10 +58,10 @@ def test_a_file_per_sample(tmp_path):
     run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "lmdb", "--parse", "samples")
     with shale.Dataset(tmp_path / "out") as dataset:
         assert {name: str(kind) for name, kind in dataset.types.items()} == {
-            "header": "bytes", "kspace": "complex64 (?, 5, ?)", "max": "real", "patient_id": "bytes"
+            "header": "text", "kspace": "complex64 (?, 5, ?)", "max": "real", "patient_id": "text"
         }  # fmt: skip
         for sample, (key, kspace) in zip(dataset, volumes.items()):
-            assert np.array_equal(sample["kspace"], kspace) and sample["patient_id"] == f"p{key[-1]}".encode()
+            assert np.array_equal(sample["kspace"], kspace) and sample["patient_id"] == f"p{key[-1]}"
     listed = run_shale("ls", tmp_path / "out", "--tsv").stdout.decode()
     assert [line.split("\t")[1] for line in listed.splitlines()] == list(volumes)
     run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
@@ -125,3 +125,32 @@ def test_groups_without_anything_that_a_field_can_hold_say_what_they_hold(tmp_pa
     told = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", code=1).stderr.decode()
 
     assert "dataset 'x' of the samples is left out: it holds a float of 16 bits in 2 bytes" in told
+
+
+@pytest.mark.parametrize("words", [("--parse", "episodes"), ()], ids=["episodes", "tables"])
+def test_a_set_of_files_that_differ_in_a_field_is_converted_by_the_fields_that_the_hint_names(words, tmp_path):
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        with h5py.File(tmp_path / f"in/e{number}.h5", "w") as file:
+            file["action"], file["q"] = np.zeros((5, 7 + number % 2)), np.arange(10).reshape(5, 2) + number
+
+    told = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", *words, code=1).stderr.decode()
+    named = told.split("take the fields that are the same in both with 'shale convert': ")[1].split(";")[0].split()
+    run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", *words, *named)
+
+    assert "e1.h5: has action float64 (8,), but 'e0.h5', the first file of the set, has action float64 (7,)" in told
+    assert named == ["--fields", "episode,q,step" if words else "q"]
+    found = shale.Dataset(tmp_path / "out")
+    assert [sample["q"].tolist() for sample in found] == [[2 * row + number, 2 * row + number + 1] for number in range(3) for row in range(5)]
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
+
+
+def test_strings_of_a_sample_stay_text(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for i in range(9):
+            group = file.create_group(f"s{i}")
+            group.create_dataset("z", data=np.arange(9), compression="gzip")
+            group["fixed"], group["free"] = np.bytes_(f"b{i}"), f"é{i}"
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "lmdb")
+    assert {name: shale.Dataset(tmp_path / "out")[7][name] for name in ("fixed", "free")} == {"fixed": "b7", "free": "é7"}
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "in.h5")

@@ -19,6 +19,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/columns/own_records.hpp"
+#include "shale/data/schema_text.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/nameless_file.hpp"
@@ -353,6 +354,10 @@ UnpackReport unpack_samples(const UnpackRequest& request, const Hdf5SamplePlace&
   UnpackReport report = unpack_hdf5_samples(request, place, walk, sink);
   (void)writer->close();
   (void)files[0].finish();
+  // What the file does not say itself: strings lie in it as bytes do.
+  const bool has_text = std::ranges::any_of(
+      schema.fields, [](const Field& field) { return field.kind == Kind::text; });
+  if (has_text && schema_text(schema).empty()) report.schema = std::move(schema);
   return report;
 }
 

@@ -11,6 +11,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/common_field.hpp"
 #include "shale/data/field_name.hpp"
@@ -94,14 +95,22 @@ void refuse_other_fields(const Schema& schema, const Schema& theirs, const SetMe
   if (fact.empty()) fact = fmt::format("has the fields of {} in another order", first);
   const bool has_none = std::ranges::none_of(
       theirs.fields, [&](const Field& field) { return schema.find(field.name).has_value(); });
+  std::string same;
+  for (const Field& field : theirs.fields) {
+    if (std::ranges::find(schema.fields, field) != schema.fields.end())
+      same += (same.empty() ? "" : ",") + field.name;
+  }
   throw Error(Code::unsupported, "{}", fact)
       .at(member.path)
       .hint(has_none ? fmt::format("to join files row by row, name them: {}={} {}={}",
                                    schema.fields[0].name, printable(first_name),
                                    theirs.fields[0].name, printable(member.name))
-                     : "the files of a set must have the same datasets, types and shapes; name "
-                       "those that have them with --fields, or make one sample of each file with "
-                       "--parse samples");
+            : same.empty()
+                ? std::string("the files of a set must have the same datasets, types and shapes; "
+                              "make one sample of each file with --parse samples")
+                : fmt::format("take the fields that are the same in both with 'shale convert': "
+                              "--fields {}; or make one sample of each file with --parse samples",
+                              shell_word(same)));
 }
 
 }  // namespace

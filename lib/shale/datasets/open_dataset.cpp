@@ -352,6 +352,12 @@ OpenedDataset open_member(const DatasetRequest& request, const SetMember& member
                           const OpenedAgain* again, const Events& events) {
   if (again != nullptr && (again->is_unpacked || !again->arrays.empty()))
     return unpack_again(request, member, *again, events);
+  if (request.takes_only_fields) {
+    OpenedDataset chosen;
+    ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
+    indexing.scratch_folder = temporary_folder();
+    if (index_unpacked(chosen, request, indexing, request.fields, events)) return chosen;
+  }
   OpenedDataset file =
       open_file(request, member.path, again == nullptr ? nullptr : &again->as, false, events);
   if (request.may_unpack && !JoinedFiles::has_fitting_rows(file)) {
@@ -368,8 +374,8 @@ OpenedDataset open_member(const DatasetRequest& request, const SetMember& member
           "values of different lengths is converted file by file, with --append");
 }
 
-OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
-                       const std::vector<SetMember>& files, const Events& events) {
+OpenedDataset open_members(const DatasetRequest& request, const std::string& place,
+                           const std::vector<SetMember>& files, const Events& events) {
   if (std::optional<OpenedDataset> indexed = open_set_index(request, files, events);
       indexed && !gains_by_unpacking(indexed->manifest, request)) {
     if (request.proves_container) prove_container(*indexed, false, events);
@@ -417,6 +423,20 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
     open(member, &again, [&](const OpenedDataset& file) { set.replace(number, member, file); });
   }
   return std::move(set).finish();
+}
+
+// Where the files differ in what nobody asked for, the chosen fields alone are read.
+OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
+                       const std::vector<SetMember>& files, const Events& events) {
+  try {
+    return open_members(request, place, files, events);
+  } catch (const Error& error) {
+    const bool may_help = request.may_unpack && !request.fields.empty();
+    if (!may_help || error.code() != Code::unsupported) throw;
+  }
+  DatasetRequest chosen = request;
+  chosen.takes_only_fields = true;
+  return open_members(chosen, place, files, events);
 }
 
 OpenedDataset open_whole_set(const DatasetRequest& request, const std::string& place,

@@ -34,6 +34,7 @@ struct DatasetRequest {
   std::uint64_t memory_bytes = 256 << 20;
   bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
   std::vector<std::string> fields = {};  ///< that are wanted; what is wrong with others is ignored
+  bool takes_only_fields = false;        ///< of the files of a set: they are unpacked, these alone
   std::vector<SampleAxis> axes =
       {};  ///< of a file: of arrays whose samples are not along the first: no index is taken
   /// All is to be read: the checksums of a file's own container are proved where its index has

@@ -194,6 +194,9 @@ class ForeignScanner {
     Field found = column.field;
     // What the strings are is known by their values alone.
     if (column.may_be_text() && field.kind == Kind::bytes) found.kind = Kind::bytes;
+    // Of strings that shale wrote beside one another somebody else may know that they are text.
+    if (column.form == Hdf5ForeignColumn::Form::flat && field.kind == Kind::text)
+      found.kind = Kind::text;
     // An index may have been made before the dtype of numbers was kept, and that of int8.
     if (!is_located(field.kind) && field.dtype.item_bytes() == 0) found.dtype = {};
     if (field.kind == Kind::bytes && found.is_ragged() && found.dtype.descr() == "|i1") return true;
