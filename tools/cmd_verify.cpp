@@ -325,7 +325,7 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
 // What is in the inputs of a join, each by itself as far as it can be verified: a folder or a table
 // is only read.
 bool can_be_verified(const std::string& path) {
-  if (is_table_name(path) || archive_of_path(path)) return false;
+  if (is_table(path) || archive_of_path(path)) return false;
   return holds_dataset(path) || files_of_set(path) || file_of_path(path);
 }
 

@@ -212,7 +212,7 @@ class TarStreamSource final : public Source {
     sample.cells[0].place.length = sample.bytes;
     sample.cells[1].integer = found->label.value_or(0);
     if (!found->label) {
-      sample.lacks = "row in " + request_.labels.path;
+      sample.lacks = "row in " + request_.labels.name();
       sample.lacks_row = true;
     }
     std::string payload(sample.bytes, '\0');
@@ -408,7 +408,7 @@ class TarStreamSource final : public Source {
     std::uint64_t unmatched = 0;
     labels_->finish([&](const std::string& key) {
       ++unmatched;
-      ignored_.add({fmt::format("{}: {}", request_.labels.path, key), "a label without file"});
+      ignored_.add({fmt::format("{}: {}", request_.labels.name(), key), "a label without file"});
     });
     info_.notes = labels_->notes();
     if (unmatched == 0) return;

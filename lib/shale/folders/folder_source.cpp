@@ -57,6 +57,8 @@ class FolderList final : public InputList {
     return info_.manifest.kind + text_of_fields(metadata_fields_);
   }
 
+  [[nodiscard]] bool has_rows() const override { return has_metadata_; }
+
   [[nodiscard]] ListedSample next() override {
     std::optional<ListedFile> file = next_listed();
     ListedSample sample;
@@ -65,8 +67,7 @@ class FolderList final : public InputList {
   }
 
   void rewind() override {
-    if (listing_) listing_->rewind();
-    if (!listing_) files_->rewind();
+    listing_ ? listing_->rewind() : files_->rewind();
     if (pairs_) pairs_->rewind();
     if (metadata_) metadata_->rewind();
   }
@@ -80,7 +81,7 @@ class FolderList final : public InputList {
   [[nodiscard]] PendingSample pending(ListedSample sample) const override {
     return pending_sample(std::move(sample.front()),
                           {.root = request_.root,
-                           .labels_file = request_.labels.path,
+                           .labels = request_.labels,
                            .pairs = info_.pairs,
                            .fields = info_.schema.fields,
                            .arrays = arrays_,
@@ -137,13 +138,9 @@ class FolderList final : public InputList {
     if (request_.files.pairs.policy != PairPolicy::off || !request_.files.pairs.suffixes.empty() ||
         !request_.folders.empty())
       pairs_.emplace(request_.scratch_folder, request_.memory_bytes / 4, request_.stop_if_asked);
-    if (request_.without_labels) {
-      list_unlabelled_files();
-    } else if (request_.labels.path.empty()) {
-      list_class_folders();
-    } else {
-      list_labelled_files();
-    }
+    request_.without_labels        ? list_unlabelled_files()
+    : request_.labels.path.empty() ? list_class_folders()
+                                   : list_labelled_files();
     if (leaves_metadata_) info_.notes.emplace_back(kMetadataInArchive);
     for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
     if (metadata_ && !has_metadata_) match_metadata();
@@ -418,6 +415,7 @@ class FolderList final : public InputList {
 
   void ignore_loose(const FolderEntry& entry) {
     if (is_hidden_name(entry.name)) return ignore("", entry.name, "hidden");
+    if (!sought_.takes(entry.name) && loose_archives_.add(entry.name)) return;
     if (!sought_.takes(entry.name))
       return ignore_other("", entry.name, entry.offset, "beside the class folders");
     ignore("", entry.name, reason_of_loose(entry.name));
@@ -429,10 +427,8 @@ class FolderList final : public InputList {
     std::vector<std::string> classes;
     // Files beside the class folders go to the list of ignored entries, however many there are.
     const auto keeps = [&](const FolderEntry& entry) {
-      if (entry.is_directory) return true;
-      if (add_metadata("", entry.name)) return false;
-      ignore_loose(entry);
-      return false;
+      if (!entry.is_directory && !add_metadata("", entry.name)) ignore_loose(entry);
+      return entry.is_directory;
     };
     for (const FolderEntry& entry : tree_->list("", keeps)) {
       if (!is_hidden_name(entry.name) || request_.files.hidden == HiddenPolicy::keep) {
@@ -450,8 +446,11 @@ class FolderList final : public InputList {
     if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
       throw holds_splits(request_.root, classes, tree_->is_archive());
+    const auto ignore_archive = [&](const auto& name, auto reason) { ignore("", name, reason); };
+    loose_archives_.settle(classes, tree_->is_archive(), ignore_archive, info_.notes);
     const ClassTable table = table_with(classes, request_.root);
-    std::ranges::move(notes_on_classes(classes, table), std::back_inserter(info_.notes));
+    std::ranges::move(notes_on_classes(classes, table, request_.classes.order),
+                      std::back_inserter(info_.notes));
     info_.classes = table.names();
     tree_->expect_walks(classes, walk_options());
     for (std::size_t rank = 0; rank < classes.size(); ++rank) {
@@ -535,7 +534,7 @@ class FolderList final : public InputList {
             [&](const LabelList::Row& row) {
               ++unmatched;
               of_other_classes += table && !table->label_of(row.text) ? 1 : 0;
-              ignore("", fmt::format("{}: {}", request_.labels.path, labels.key_of(row)),
+              ignore("", fmt::format("{}: {}", request_.labels.name(), labels.key_of(row)),
                      "a label without file");
             }};
     const bool makes_table = (!is_given || request_.classes.adds) && !labels.are_numbers();
@@ -583,6 +582,7 @@ class FolderList final : public InputList {
   bool has_metadata_ = false, leaves_metadata_ = false, has_labels_ = true;
   std::string partial_pairs_, image_folders_;
   std::vector<std::string> notes_on_metadata_;
+  LooseArchives loose_archives_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
   FoldersInside folders_inside_;  // of the only class
 };

@@ -111,7 +111,7 @@ class ListedSource final : public OrderableSource {
       totals.add_file(file.path, file.bytes);
       for (const ListedPartner& partner : file.partners)
         totals.add_file(partner.suffix.value_or(""), partner.bytes);
-      if (!info_.metadata.empty() || !file.row.empty()) totals.add_file(file.row, file.row.size());
+      if (list_->has_rows()) totals.add_file(file.row, file.row.size());
     }
     const ListedFile& first = sample.front();
     return totals.end_sample(first.has_label ? std::optional(first.label) : std::nullopt);
@@ -238,8 +238,8 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
                           .archived = archived(file.offset)});
   if (!file.has_label) {
     sample.lacks = !file.row.empty()            ? file.row
-                   : folder.labels_file.empty() ? "row in metadata.csv or metadata.jsonl"
-                                                : "row in " + folder.labels_file;
+                   : folder.labels.path.empty() ? "row in metadata.csv or metadata.jsonl"
+                                                : "row in " + folder.labels.name();
     sample.lacks_row = true;
   }
   const std::size_t of_metadata = folder.metadata != nullptr ? folder.metadata->size() : 0;

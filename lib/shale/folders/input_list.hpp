@@ -15,6 +15,7 @@
 #include "shale/folders/stored_listing.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
+#include "shale/labels/label_rows.hpp"
 #include "shale/labels/sample_choice.hpp"
 
 namespace shale {
@@ -97,6 +98,8 @@ class InputList {
   [[nodiscard]] virtual const SourceInfo& info() const = 0;
   /// What the fingerprint of the input begins with.
   [[nodiscard]] virtual std::string fingerprinted() const { return info().manifest.kind; }
+  /// The rows of its files become fields: they are in the fingerprint, too.
+  [[nodiscard]] virtual bool has_rows() const { return false; }
   /// The next one; empty after the last.
   [[nodiscard]] virtual ListedSample next() = 0;
   /// Starts again at the first sample.
@@ -123,7 +126,7 @@ struct ListedOrder {
 /// What is the same for all files of a list.
 struct ListedFolder {
   const std::string& root;
-  const std::string& labels_file;
+  const LabelFile& labels;
   const std::string& pairs;            ///< suffixes of the partners
   std::span<const Field> fields = {};  ///< the file, its label if it has one, its partners
   /// Of each field the tensor that its .npy files hold, or null; none: there is no such field.

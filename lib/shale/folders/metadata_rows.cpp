@@ -73,8 +73,11 @@ std::string MetadataRows::path_of(std::uint64_t file) const {
   return join_path(request_.root, join_path(files_[file].folder, files_[file].name));
 }
 
+// A file of labels may lie anywhere: what is written about it does not say where.
 std::string MetadataRows::place_of(std::uint64_t file, std::uint64_t row) const {
-  return fmt::format("{}:{}", join_path(files_[file].folder, files_[file].name), row);
+  const auto& [folder, name, stamp, modified] = files_[file];
+  return fmt::format(
+      "{}:{}", are_of_labels_ ? name.substr(name.rfind('/') + 1) : join_path(folder, name), row);
 }
 
 Error MetadataRows::at_row(std::uint64_t file, std::uint64_t row, const std::string& fact) const {
@@ -331,6 +334,11 @@ void MetadataRows::choose_fields() {
     field.name = metadata_field_name(column.name, request_.sample_field);
     if (are_of_labels_ && column.name == kLabelColumnName) field.name = kLabelColumnName;
     field.is_optional = column.values < rows_.count();
+    const Seen& text = column.seen[kText];
+    const bool has_numbers = column.seen[kInteger].row > 0 || column.seen[kReal].row > 0;
+    if (are_of_labels_ && text.row > 0 && has_numbers)
+      notes_.push_back(fmt::format("the column '{}' is text: its cell in {} is not a number",
+                                   printable(column.name), place_of(text.file, text.row)));
     try {
       validate_schema({.fields = {field}});
     } catch (const Error&) {

@@ -156,10 +156,10 @@ std::string suffixes_option(std::string_view text) {
 }
 
 std::vector<std::string> notes_on_classes(const std::vector<std::string>& classes,
-                                          const ClassTable& table) {
+                                          const ClassTable& table, ClassOrder order) {
   std::vector<std::string> notes;
-  if (std::string note = note_on_numbers(classes, table); !note.empty())
-    notes.push_back(std::move(note));
+  std::string note = note_on_numbers(classes, table);
+  if (!note.empty() && order == ClassOrder::bytewise) notes.push_back(std::move(note));
   std::vector<std::string> splits, images, annotations;
   for (const std::string& name : classes) {
     if (stands_in(kSplitFolders, name)) splits.push_back(printable(name));

@@ -62,9 +62,9 @@ class SoughtFiles {
 
 /// What to tell of class folders whose names say that they are none: splits, or images and their
 /// annotations. They are read as classes, as torchvision reads them. And of names that are numbers,
-/// where these are not their labels in `table`.
+/// where these are not their labels in `table` and nobody asked for an `order`.
 [[nodiscard]] std::vector<std::string> notes_on_classes(const std::vector<std::string>& classes,
-                                                        const ClassTable& table);
+                                                        const ClassTable& table, ClassOrder order);
 
 /// The errors of a folder of splits, and of one whose files lie in no folder. `partial`: what some
 /// of those files have partners of (FilePairs::partial).

@@ -224,7 +224,7 @@ ListingWriter::ListingWriter(const std::string& path, const ListingHead& head)
   write_strings(bytes, head.notes);
   bytes.write(head.modified_ns);
   const bool has_left_out = head.left_out.count() > 0;
-  const bool has_metadata = !head.metadata_files.empty() || has_left_out;
+  const bool has_metadata = !head.metadata.empty() || !head.metadata_files.empty() || has_left_out;
   if (!head.pairs.empty() || !head.has_labels || !head.image_folders.empty() || has_metadata) {
     write_string(bytes, head.pairs);
     bytes.write(std::uint8_t{head.has_labels ? std::uint8_t{1} : std::uint8_t{0}});

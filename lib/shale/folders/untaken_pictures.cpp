@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/image/heif.hpp"
 #include "shale/io/input_file.hpp"
 
@@ -34,6 +36,8 @@ constexpr Signature kSignatures[] = {
 };
 constexpr std::string_view kSuffixes[] = {"heic", "heif", "avif", "jp2", "j2k",
                                           "jxl",  "gif",  "psd",  "exr", "dng"};
+constexpr std::string_view kArchives[] = {"zip", "tar", "tgz", "gz", "zst",
+                                          "xz",  "bz2", "7z",  "rar"};
 // How the list of ignored entries begins what is missing in the samples, and then names it.
 struct Missing {
   std::string_view words, kind, reason;
@@ -43,6 +47,7 @@ constexpr Missing kPartner = {"has the name of a sample, and is not taken: ", "p
                               "not_of_all_samples"};
 constexpr Missing kLoose = {"beside the class folders: ", "file", "beside_the_classes"};
 constexpr Missing kSpecial = {"not a regular file: ", "file", "not_a_regular_file"};
+constexpr std::string_view kBeside = "beside the class folders";
 constexpr std::uint64_t kMostOthers = 1000;
 
 // Behind the last dot, in lower case.
@@ -95,6 +100,35 @@ std::string reason_of_partner(std::string_view suffix) {
 
 std::string reason_of_loose(std::string_view name) { return reason_with(kLoose, name); }
 std::string reason_of_special(std::string_view name) { return reason_with(kSpecial, name); }
+
+bool LooseArchives::add(std::string_view name) {
+  const std::string suffix = last_suffix(name);
+  const bool is_archive = name.size() > suffix.size() && names_.size() < kMostOthers &&
+                          std::ranges::find(kArchives, suffix) != std::end(kArchives);
+  if (is_archive) names_.emplace_back(name);
+  return is_archive;
+}
+
+void LooseArchives::settle(
+    const std::vector<std::string>& classes, bool is_inside,
+    const std::function<void(std::string_view name, std::string_view reason)>& ignore,
+    std::vector<std::string>& notes) const {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> missing;
+  for (const std::string& name : names_) {
+    const bool is_there = std::ranges::count(classes, name.substr(0, name.find('.'))) > 0;
+    if (!is_there) missing.push_back(printable(name));
+    ignore(name, is_inside && !is_there ? reason_of_loose(name) : std::string(kBeside));
+  }
+  if (missing.empty()) return;
+  const std::size_t count = missing.size();
+  std::ranges::sort(missing);
+  missing.resize(std::min(count, kShown));
+  notes.push_back(
+      fmt::format("{} beside the class folders {} not read ({}{}): unpack what holds classes",
+                  format_counted(count, "archive", "archives"), count == 1 ? "is" : "are",
+                  fmt::join(missing, ", "), count > kShown ? ", ..." : ""));
+}
 
 std::vector<std::string> notes_on_untaken(const LeftOutList& left_out) {
   std::vector<std::string> types;

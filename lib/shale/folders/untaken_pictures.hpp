@@ -44,6 +44,22 @@ class UntakenPictures {
 /// And for one that is not a file but a FIFO, a device, a socket.
 [[nodiscard]] std::string reason_of_special(std::string_view name);
 
+/// Archives beside class folders, which nobody reads: of a class that was not unpacked, perhaps.
+class LooseArchives {
+ public:
+  /// False: the file is not called like an archive; nor is it kept behind the first 1000.
+  bool add(std::string_view name);
+  /// `ignore` is told of each, with the reason, and a note says which may be classes that are
+  /// missing: in an archive (`is_inside`) they are left out. One that is called like a class was
+  /// unpacked.
+  void settle(const std::vector<std::string>& classes, bool is_inside,
+              const std::function<void(std::string_view name, std::string_view reason)>& ignore,
+              std::vector<std::string>& notes) const;
+
+ private:
+  std::vector<std::string> names_;
+};
+
 /// What takes pictures that are left out, if anything does.
 [[nodiscard]] std::vector<std::string> notes_on_untaken(const LeftOutList& left_out);
 

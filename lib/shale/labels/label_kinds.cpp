@@ -99,6 +99,15 @@ void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,
                               std::string hint) const {
   const First& number = integer_.row > 0 ? integer_ : odd_number_;
   if (number.row == 0 || are_numbers()) return;
+  if (real_.row > 0 && !has_long_ && name_.row > 0) {
+    if (hint.empty()) hint = "correct the label, or remove the row together with its image";
+    throw Error(Code::bad_content,
+                "{} {}: label '{}' is not a number, but {} {} has the number {}; labels are all "
+                "numbers or all names",
+                row, name_.row, printable(name_.text), row, real_.row, real_.text)
+        .at(path)
+        .hint(hint);
+  }
   const First& other = odd_number_.row > 0 ? odd_number_ : name_;
   constexpr std::string_view kNames =
       "if these are class names, list all of them in a file for --classes-from";

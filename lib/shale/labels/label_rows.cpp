@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -53,6 +54,10 @@ std::vector<std::size_t> positions_of(const Names& names, std::string_view wante
     if (trimmed(names[i]) == wanted) found.push_back(i);
   }
   return found;
+}
+
+bool is_blank(std::span<const std::string> fields) {
+  return std::ranges::all_of(fields, [](const std::string& one) { return trimmed(one).empty(); });
 }
 
 Names words_in(std::string_view line) {
@@ -153,14 +158,23 @@ class RowReader {
   }
 
   void use_fields(std::uint64_t row, const Names& fields) {
-    if (row == 1 && take_header(fields)) return;
+    // As spreadsheets write them: what divides the cells, and rows of which nothing is left.
+    const bool is_sheet = fields.size() > 1 && is_blank(std::span(fields).subspan(1));
+    if (is_sheet && (trimmed(fields[0]).empty() || (row == 1 && fields[0] == "sep="))) return;
+    const bool is_first = std::exchange(is_first_, false);
+    if (is_first && take_header(fields)) {
+      width_ = fields.size();
+      return;
+    }
     if (form_ == LabelForm::ground_truth) return use_number(row, fields);
     const bool has_all = has_header_ ? last_column() < fields.size() : fields.size() == 2;
     if (!has_all) throw other_width(row, fields);
+    if (width_ > 0 && fields.size() > width_ && !is_blank(std::span(fields).subspan(width_)))
+      throw too_wide(row, fields);
     if (with_cells_) return use_cells(row, fields[key_], cells_of(row, fields));
     std::string_view label = trimmed(fields[label_]);
     if (form_ == LabelForm::kaggle) label = label.substr(0, label.find(' '));
-    use_row({row, fields[key_], label, row == 1});
+    use_row({row, fields[key_], label, is_first});
   }
 
   // The last that a row must have.
@@ -178,6 +192,14 @@ class RowReader {
         .hint(fields.size() == 1 ? "write a comma, a tab or a semicolon between path and label"
               : row == 1         ? hint_on_header(fields)
                                  : "quote paths and labels that contain a comma");
+  }
+
+  // Which of its cells belong together nobody knows.
+  [[nodiscard]] Error too_wide(std::uint64_t row, const Names& fields) const {
+    return Error(Code::bad_content, "row {} has {}, but the header has {}", row,
+                 format_counted(fields.size(), "field", "fields"), width_)
+        .at(file_.path)
+        .hint("quote what contains a comma: \"New York, NY\"");
   }
 
   // Of a first row with other than two fields.
@@ -325,9 +347,9 @@ class RowReader {
         .hint(line_ == 1 && !names_columns()
                   ? "write one object per line, with 'path' and 'label', or pass --key-column and "
                     "--label-column with the names of others"
-              : what == "group"
-                  ? "name one of these"
-                  : fmt::format("pass --{}-column with the name of one column", what));
+              : what == "group" ? "name one of these"
+                                : fmt::format("pass --{}-column with the name of one column{}",
+                                              what, line_ == 0 ? ", or its number" : ""));
   }
 
   void use_members(std::uint64_t line, const std::vector<JsonMember>& members) {
@@ -385,6 +407,7 @@ class RowReader {
     header.insert(header.end(), attributes.begin(), attributes.end());
     choose_columns(header);
     has_header_ = true;
+    is_first_ = false;
     TextLines(file_.path, "an image and its attributes").for_each([&](auto line, auto text) {
       if (line > 2 && !trimmed(text).empty()) use_fields(line, words_in(text));
       return true;
@@ -470,7 +493,8 @@ class RowReader {
   std::vector<Wanted> wanted_;
   bool is_by_number_ = false;
   LabelForm form_ = LabelForm::table;
-  bool has_header_ = false;
+  bool has_header_ = false, is_first_ = true;
+  std::size_t width_ = 0;  // of the header, if there is one
   std::size_t key_ = 0, label_ = 1;
   std::uint64_t line_ = 0;      // of JSON lines
   std::optional<Names> names_;  // of the members of the last one

@@ -31,6 +31,8 @@ struct LabelFile {
     return !separator.empty() || !group_column.empty() ||
            label_column.find_first_of(",=") != std::string::npos;
   }
+  /// Without its folders: what is written about it is the same wherever it lies.
+  [[nodiscard]] std::string name() const { return path.substr(path.rfind('/') + 1); }
   /// Those that `label_column` names.
   [[nodiscard]] std::vector<std::string> columns() const;
   /// They become the elements of one tensor.

@@ -59,8 +59,9 @@ TEST_CASE("sought files: a suffix that no file can have is refused by name") {
 }
 
 TEST_CASE("odd classes: folders named like splits, or like images and annotations, are told of") {
-  const auto notes = [](const std::vector<std::string>& classes) {
-    return notes_on_classes(classes, {classes, "x", 1 << 20});
+  const auto notes = [](const std::vector<std::string>& classes,
+                        ClassOrder order = ClassOrder::bytewise) {
+    return notes_on_classes(classes, {classes, "x", 1 << 20}, order);
   };
   CHECK(notes({"cats", "dogs", "train"}).empty());
   CHECK(notes({"cats", "train2017", "val2017"}).size() == 1);
@@ -68,6 +69,7 @@ TEST_CASE("odd classes: folders named like splits, or like images and annotation
   CHECK(notes({"images", "pictures"}).empty());
   CHECK(notes({"0", "1", "2"}).empty());
   CHECK(notes({"0", "10", "2"}).size() == 1);
+  CHECK(notes({"0", "10", "2"}, ClassOrder::natural).empty());
   CHECK(notes({"0", "10", "a"}).empty());
 }
 

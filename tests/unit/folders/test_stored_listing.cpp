@@ -65,6 +65,19 @@ TEST_CASE("listing: what is left out of the file of labels is read again") {
   CHECK(opened(dir / "listing").head() == head);
 }
 
+TEST_CASE("listing: fields that a file of labels has are read again") {
+  const TempDir dir;
+  ListingHead head = head_of_two_classes();
+  head.metadata = {{.name = "age", .kind = Kind::real}};
+  const std::vector<ListedFile> files = {{.path = "1.jpg", .bytes = 1, .row = "x"}};
+  ListingWriter writer(dir / "listing", head);
+  writer.add(files.front());
+  writer.finish();
+  ListingReader reader = opened(dir / "listing");
+  CHECK(reader.head() == head);
+  CHECK(files_of(reader) == files);
+}
+
 TEST_CASE("listing: rows of metadata, and the files that they are from, are read again") {
   const TempDir dir;
   ListingHead head = head_of_two_classes();
