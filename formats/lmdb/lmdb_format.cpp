@@ -55,7 +55,10 @@ value = sample[{{field|python}}]
 int bid_for_lmdb(const Probe& probe) {
   if (lmdb::number_at(probe.head, lmdb::kPageHeaderBytes) == lmdb::kMagic)
     return lmdb::number_at(probe.head, lmdb::kPageHeaderBytes + 4) == lmdb::kVersion ? 64 : 32;
-  return lmdb::relative_of(probe.head).empty() ? 0 : 32;
+  if (!lmdb::relative_of(probe.head).empty()) return 32;
+  // Of a file whose first page is damaged only its name can say what it is.
+  const bool is_called_so = probe.path.ends_with(kSuffixes[0]) || probe.path.ends_with("/data.mdb");
+  return is_called_so && probe.file_bytes > 2 * lmdb::kPageBytes ? 1 : 0;
 }
 
 constexpr std::uint64_t kFirstValueWindow = 8 * 1024;

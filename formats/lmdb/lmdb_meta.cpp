@@ -103,6 +103,20 @@ std::string turn_fault(const MetaPage& first, const MetaPage& second) {
   return is_used ? "entries before the first transaction" : "";
 }
 
+// Where the first one does not say how large a page is.
+std::optional<MetaPage> second_alone(const InputFile& file) {
+  for (std::uint64_t bytes = kLeastPageBytes; bytes <= kMostPageBytes; bytes *= 2) {
+    if (file.size() < bytes + kMetaBytes) break;
+    try {
+      const MetaPage second = read_meta(file, bytes, 1);
+      if (second.page_bytes == bytes) return second;
+    } catch (const Error& error) {
+      if (error.code() == Code::io) throw;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 TreeRecord read_tree_record(Bytes record) {
@@ -129,9 +143,19 @@ void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file) {
 }
 
 MetaPage read_live_meta(const InputFile& file, const FindingSink& findings) {
-  const MetaPage first = read_meta(file, 0, 0);
   Finding finding;
   finding.file = file.name();
+  MetaPage first;
+  try {
+    first = read_meta(file, 0, 0);
+  } catch (const Error& error) {
+    const std::optional<MetaPage> second = second_alone(file);
+    if (error.code() != Code::damaged || !second) throw;
+    finding.message = fmt::format("the first meta page is unusable ({})", error.message());
+    finding.offset = 0;
+    findings(std::move(finding));
+    return *second;
+  }
   finding.offset = first.page_bytes;
   std::optional<MetaPage> second;
   try {

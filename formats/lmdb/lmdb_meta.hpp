@@ -41,7 +41,7 @@ inline constexpr std::size_t kTreeRecordBytes = 48;
 /// Reads both meta pages and gives the one that counts. What is wrong with the other one, or with
 /// the two together, goes to the sink; the file stays readable by the one given.
 /// Errors: Code::unsupported, by name, for files of LMDB versions, machines and word sizes with
-/// another layout; Code::damaged if the first page is not a meta page, or the file ends before it;
+/// another layout; Code::damaged if neither is a meta page, or the file ends before the first;
 /// Code::io.
 [[nodiscard]] MetaPage read_live_meta(const InputFile& file, const FindingSink& findings);
 

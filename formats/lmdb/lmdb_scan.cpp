@@ -137,20 +137,26 @@ class LmdbScanner {
     Finding finding;
     finding.file = file_.name();
     finding.offset = 0;
+    std::optional<MetaPage> meta;
+    std::vector<Finding> found;  // told behind the handler, as the sink may throw
     try {
       const std::string_view database = std::string_view(database_).substr(0, database_.find(','));
-      MetaPage meta = lmdb::meta_of_database(file_, database, findings);
-      finding.offset = meta.offset;
-      if (!is_own() || (meta.page_bytes == lmdb::kPageBytes && meta.main_tree.flags == 0))
-        return meta;
-      finding.message = "meta page differs from what shale writes";
-      finding.found =
-          fmt::format("pages of {} bytes, flags {:#06x}", meta.page_bytes, meta.main_tree.flags);
-      finding.expected = fmt::format("{}, {:#06x}", lmdb::kPageBytes, 0);
+      meta = lmdb::meta_of_database(file_, database,
+                                    [&](Finding one) { found.push_back(std::move(one)); });
     } catch (const Error& error) {
       if (!is_about_bytes(error) && error.code() != Code::usage) throw;
       finding.message = error.message();
       finding.offset = error.offset();
+    }
+    for (Finding& one : found) findings(std::move(one));
+    if (meta) {
+      if (!is_own() || (meta->page_bytes == lmdb::kPageBytes && meta->main_tree.flags == 0))
+        return meta;
+      finding.offset = meta->offset;
+      finding.message = "meta page differs from what shale writes";
+      finding.found =
+          fmt::format("pages of {} bytes, flags {:#06x}", meta->page_bytes, meta->main_tree.flags);
+      finding.expected = fmt::format("{}, {:#06x}", lmdb::kPageBytes, 0);
     }
     findings_(std::move(finding));
     return std::nullopt;

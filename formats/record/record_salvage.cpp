@@ -11,7 +11,8 @@ namespace {
 
 // A frame is whole if it has both of its checksums. Behind one whose length can be trusted the next
 // one begins; where it does not, bytes are missing, or were inserted. Then, and behind a length
-// that cannot be trusted, each byte may be the first of the next one.
+// that cannot be trusted, each byte may be the first of the next one; or of one in the payload,
+// which may be a TFRecord file itself.
 class LostFrames {
  public:
   LostFrames(const InputFile& file, const WalkProgress& progress)
@@ -29,6 +30,13 @@ class LostFrames {
         continue;
       }
       const std::uint64_t end = frame ? end_of_damaged(*frame) : behind_untrusted(position);
+      if (are_inside(position, end)) {
+        lost_.back().length = end - lost_.back().offset;
+        whole_ = lost_.back().before;
+        position = end;
+        continue;
+      }
+      is_found_ = end < file_.size() && (!frame || end != frame->end());
       damage->message.resize(std::min(damage->message.find(';'), damage->message.size()));
       lost_.push_back({.offset = position,
                        .length = end - position,
@@ -40,6 +48,15 @@ class LostFrames {
   }
 
  private:
+  // Whether the frames that a search has found, up to `gap`, lie in the payload of the one that was
+  // lost, which reaches to `end`: its own checksum says so, or that only a checksum is in the gap.
+  bool are_inside(std::uint64_t gap, std::uint64_t end) {
+    if (!is_found_) return false;
+    const std::uint64_t begin = lost_.back().offset;
+    return end - gap == kFrameTrailerBytes ||
+           !check_payload(view_, {begin, end - begin - kFrameBytes}, {}, pace_);
+  }
+
   std::uint64_t end_of_damaged(const RecordFrame& frame) {
     if (frame.end() == file_.size() || header_at(frame.end())) return frame.end();
     return next_whole(frame.payload_begin());
@@ -92,6 +109,7 @@ class LostFrames {
   WindowReader window_;
   ViewBytes view_ = window_.views();
   std::uint64_t whole_ = 0;
+  bool is_found_ = false;  // by a search: the frame behind the last range that is lost
   LostRanges lost_;
 };
 

@@ -132,7 +132,9 @@ class RecordUnpacking {
     return last == parsed_.rend() || last->type == ParsedFeature::Type::none ? nullptr : &*last;
   }
 
+  // Records that have none need not be Examples.
   std::vector<Array> arrays_of(const RecordFrame& frame) {
+    if (features_.empty()) return {};
     parsed_ =
         parse_example(view_, frame.payload_begin(), frame.payload_bytes, request_.file.path());
     std::vector<Array> arrays;
@@ -201,9 +203,7 @@ std::optional<std::string> decompress(const UnpackRequest& request, Packing pack
                         request.memory_bytes / 4);
   OutputFile out(into.duplicate(), into.path(),
                  {.io = IoMode::buffered, .buffer_bytes = kUnpackBufferBytes, .buffers = 1});
-  // What comes before damage in one piece with it is lost.
-  constexpr std::uint64_t kSmallPiece = 256;
-  std::vector<std::byte> piece(request.takes_damaged ? kSmallPiece : kPayloadWindow);
+  std::vector<std::byte> piece(kPayloadWindow);
   std::optional<std::string> damage;
   try {
     while (const std::uint64_t filled = stream.read(piece)) {
@@ -212,6 +212,7 @@ std::optional<std::string> decompress(const UnpackRequest& request, Packing pack
     }
   } catch (const Error& error) {
     if (!request.takes_damaged || error.code() != Code::damaged) throw;
+    out.append(Bytes(piece).first(stream.before_damage()));
     damage = error.message();
   }
   (void)out.finish();

@@ -126,6 +126,34 @@ class SavedRecords(_Salvage):
         self.assertGreater(len(found), 8)
         self.assertEqual(len(listed), 1)
 
+    def test_of_gzip_data_all_that_comes_before_the_damage_is_taken(self):
+        packed = gzip.compress(self.content)
+        for bad in (packed[:-8] + bytes(8), packed[:-4] + bytes(4), packed[:-6], packed + b"junk"):
+            with self.subTest(bytes=bad[-12:]):
+                self.bad.write_bytes(bad)
+                self.offered(self.bad)
+                found, listed = self.saved(self.bad)
+                self.assertEqual(found, self.all)
+                self.assertIn(f"bad.tfrecord: byte {len(self.content)}: ", listed[0][2])
+
+    def test_records_in_a_record_are_none_of_the_file(self):
+        files = self.folder / "files" / "a"
+        for n in range(3):
+            frames = self.frames[3 * n : 3 * n + 3]
+            write(files / f"{n}.tfrecord", b"".join(self.content[begin : begin + length] for begin, length in frames))
+        outer = self.folder / "outer.tfrecord"
+        self.ok("convert", files.parent, outer, "--ext", "tfrecord", "--with-index", "--quiet")
+        content, rows = outer.read_bytes(), read_index(f"{outer}.index.npy")
+        for number, row in enumerate(rows):
+            begin, length = row["record.offset"], row["record.length"]
+            for byte in (0, 9):  # of the length, of its checksum
+                with self.subTest(number=number, byte=byte):
+                    self.bad.write_bytes(flipped(content, begin + byte, 1))
+                    found, listed = self.saved(self.bad, words=("--rename", "data:image"))
+                    self.assertEqual(list(found), [f"a/{n}.tfrecord".encode() for n in range(3) if n != number])
+                    self.assertEqual(len(listed), 1)
+                    self.assertIn(f"{length} bytes from byte {begin} on", listed[0][2])
+
     def test_in_another_order_the_same_come_out(self):
         self.bad.write_bytes(flipped(self.content, self.frames[7][0] + 20, 1))
         whole = {key: value for n, (key, value) in enumerate(self.all.items()) if n != 7}
@@ -201,6 +229,16 @@ class SavedEntries(_Salvage):
             for byte in (0, 10, 13, 15, 17):
                 with self.subTest(page=page, byte=byte):
                     self.check(flipped(self.content, page * PAGE + byte, 1), len(self.all) - 20)
+
+    def test_without_its_first_meta_page_the_second_one_is_read(self):
+        for content in (zeroed(self.content, 0, PAGE), flipped(self.content, 17, 1)):
+            self.bad.write_bytes(content)
+            done = self.refused("verify", self.bad, code=3)
+            self.assertIn("the first meta page is unusable", done.err)
+            self.offered(self.bad)
+            found, listed = self.saved(self.bad)
+            self.assertEqual(len(found), len(self.all))
+            self.assertEqual(len(listed), 1)
 
     def test_a_truncated_file_gives_what_lies_before_its_end(self):
         for share in (2, 3, 5):

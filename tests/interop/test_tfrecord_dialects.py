@@ -2,8 +2,10 @@
 
 import gzip
 import shlex
+import struct
 import zlib
 
+import crc32c
 import numpy as np
 import pytest
 import shale
@@ -51,6 +53,23 @@ def test_files_that_are_compressed_as_a_whole_are_converted(tmp_path, packing):
     with shale.Dataset(tmp_path / "a") as dataset:
         assert [dataset[row]["image"] for row in range(len(dataset))] == IMAGES
         assert dataset[5]["ids"].tolist() == [0]
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zlib"])
+def test_compressed_records_of_anything_else_are_plain(tmp_path, packing):
+    values = [b"hello %d" % number * 9 for number in range(30)]
+
+    def masked(content):
+        crc = crc32c.crc32c(content)
+        return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
+
+    lengths = [struct.pack("<Q", len(value)) for value in values]
+    plain = b"".join(length + masked(length) + value + masked(value) for length, value in zip(lengths, values))
+    (tmp_path / "a.tfrecord").write_bytes(PACKINGS[packing](plain))
+    for parse in ([], ["--parse", "plain"]):
+        run_shale("convert", tmp_path / "a.tfrecord", tmp_path / "out", "--to", "lmdb", "--overwrite", *parse)
+        with shale.Dataset(tmp_path / "out") as dataset:
+            assert [dataset[row]["value"] for row in range(len(dataset))] == values
 
 
 def test_a_flipped_bit_is_damage_wherever_it_lies(tmp_path):

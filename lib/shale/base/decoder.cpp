@@ -129,7 +129,10 @@ struct Decoder::State {
     const uInt in = deflated.avail_in, out = deflated.avail_out;
     const int result = ::inflate(&deflated, Z_NO_FLUSH);
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+    const bool has_given = deflated.avail_out < out;
+    // What comes before the damage is given first: the next call finds it again.
+    const bool is_damaged = result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR;
+    if (is_damaged && !has_given)
       throw invalid_stream(packing, deflated.msg != nullptr ? deflated.msg : "wrong data");
     if (in > 0 || result == Z_STREAM_END) may_end = result == Z_STREAM_END;
     return {.taken = in - deflated.avail_in, .given = out - deflated.avail_out};

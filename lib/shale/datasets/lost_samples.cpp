@@ -57,8 +57,10 @@ PendingSample lost_sample(const LostSamples& lost, std::uint64_t number, const S
                : has_number       ? std::to_string(number)
                                   : fmt::format("{} byte {}", name, range.offset);
   sample.cells.resize(schema.fields.size());
-  sample.damage =
-      fmt::format("{}: {} bytes from byte {} on: {}", name, range.length, range.offset, range.why);
+  const std::string bytes =
+      range.length == 0 ? "" : format_counted(range.length, "byte", "bytes") + " from ";
+  sample.damage = fmt::format("{}: {}byte {}{}: {}", name, bytes, range.offset,
+                              range.length == 0 ? "" : " on", range.why);
   return sample;
 }
 

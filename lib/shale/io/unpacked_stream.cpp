@@ -72,6 +72,7 @@ std::uint64_t UnpackedStream::unpack(std::span<std::byte> into) {
       break;
     }
   } catch (Error& error) {
+    before_damage_ = done;
     // What is wrong lies in the piece behind this byte.
     if (error.file().empty())
       error.at(name(), stream_->position() - (end_ - begin_))

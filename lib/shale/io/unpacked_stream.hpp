@@ -30,6 +30,8 @@ class UnpackedStream {
   /// As many as `into` has room for, fewer at the end only. Errors: Code::damaged, with the byte of
   /// the stream, for compressed data that are invalid or end early; Code::limit; Code::io.
   [[nodiscard]] std::uint64_t read(std::span<std::byte> into);
+  /// Of a read that failed: how many bytes in front of the damage it put into its piece.
+  [[nodiscard]] std::uint64_t before_damage() const { return before_damage_; }
   /// The next bytes, fewer at the end only: read() gives them again. Valid until the next call.
   /// Errors: same as read.
   [[nodiscard]] Bytes peek(std::uint64_t bytes);
@@ -46,7 +48,7 @@ class UnpackedStream {
   std::vector<std::byte> packed_, held_, passed_;
   std::size_t begin_ = 0, end_ = 0;  // in packed_: what has not been decompressed yet
   bool has_ended_ = false;           // the compressed one
-  std::uint64_t position_ = 0;
+  std::uint64_t position_ = 0, before_damage_ = 0;
   Hasher128 hasher_;
 };
 

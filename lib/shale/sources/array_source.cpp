@@ -158,14 +158,17 @@ class ArraySource final : public Source {
   void lose_rows(const ArrayFile& array, std::uint64_t first) {
     const std::uint64_t all = array.shape.front(), whole = array.whole_rows.value();
     const std::uint64_t end = array.data_offset + array.bytes() / all * whole;
-    lost_.push_back({array.file->path(),
-                     {.offset = end,
-                      .length = array.file->size() - end,
-                      .before = first + whole,
-                      .samples = all - whole,
-                      .why = fmt::format("the file ends in row {} of {}", whole, all)}});
-    info_.notes.push_back(fmt::format("{} is truncated: {} of its {} rows are left out",
-                                      printable(array.file->path()), all - whole, all));
+    lost_.push_back(
+        {array.file->path(),
+         {.offset = end,
+          .length = array.file->size() - end,
+          .before = first + whole,
+          .samples = all - whole,
+          .why = fmt::format("the file ends {} row {} of {}",
+                             end == array.file->size() ? "before" : "in", whole, all)}});
+    info_.notes.push_back(fmt::format("{} is truncated: {} of its {} rows {} left out",
+                                      printable(array.file->path()), all - whole, all,
+                                      all - whole == 1 ? "is" : "are"));
   }
 
   // How many samples next() gives: a range of lost rows is one.
