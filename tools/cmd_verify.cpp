@@ -410,6 +410,11 @@ int verify_word(const CommandLine& line, Console& console, FindingList* list) {
   if (const std::optional<InputRequest> inputs = joined_inputs(line))
     return verify_inputs(request, *inputs, console, list);
   if (std::optional<InputRequest> input = listed_input(line); input && request.against.empty()) {
+    if (line.has("sample")) {
+      throw Error(Code::usage, "--sample reads a part of the blocks of a dataset, and this is none")
+          .at(request.dataset)
+          .hint("leave it out");
+    }
     if (request.depth == VerifyDepth::quick) {
       throw Error(Code::usage, "--quick reads no files, and there is nothing else to verify")
           .at(request.dataset)

@@ -88,7 +88,7 @@ NOT_FOLLOWED = {
         "the source is damaged: 'shale verify {}' lists what",
     ),
     "needs a file that another library or tool writes (tests/interop, test_archives.py, test_streams.py)": (
-        "unpack the archive where the link leads somewhere and convert the folder, or make the archive again with 'tar --dereference'",
+        "unpack the archive where the link leads somewhere and convert the folder, or make the archive again without links: 'tar --dereference', or 'zip' without -y",
         ", or compress it again without --long and --ultra",
         "decompress it on the way: '{} -dc FILE | shale convert - OUTPUT ...'",
         "list what it holds with 'tar --list'",

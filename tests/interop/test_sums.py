@@ -109,6 +109,17 @@ def test_lists_of_coreutils_are_compared(words, folder):
     assert told[0].startswith("a.bin: ") and told[1:3] == ["more: is not in the list", "sub dir/b c: is missing, but the list names it"]
 
 
+def test_comments_and_a_byte_order_mark_are_no_part_of_a_list(folder, tmp_path):
+    sums = subprocess.run(["sha256sum", "a.bin"], cwd=folder, check=True, capture_output=True).stdout
+    for begin in (b"# written by hand\n\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf# one\r\n# two\r\n"):
+        (tmp_path / "list").write_bytes(begin + sums)
+        run_shale("verify", folder / "a.bin", "--against", tmp_path / "list")
+    for content in (b"", b"hello\n" + sums, sums.decode().encode("utf-16")):
+        (tmp_path / "SHA256SUMS").write_bytes(content)
+        told = run_shale("verify", folder, "--against", tmp_path / "SHA256SUMS", code=1).stderr
+        assert b"SHA256SUMS: is not a list of checksums" in told
+
+
 def test_lists_that_cannot_be_used(folder, tmp_path):
     sums = subprocess.run(["sha256sum", "a.bin"], cwd=folder, check=True, capture_output=True).stdout
     (tmp_path / "bad").write_bytes(sums + b"garbage\n")

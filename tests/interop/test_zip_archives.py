@@ -6,6 +6,7 @@ import struct
 import subprocess
 import unicodedata
 import zipfile
+import zlib
 
 import pytest
 from conftest import jpeg, run_shale, write
@@ -75,6 +76,27 @@ def test_names_that_are_not_utf8_are_of_code_page_437(folder, tmp_path):
     (tmp_path / "old.zip").write_bytes(old)
     run_shale("convert", tmp_path / "old.zip", tmp_path / "out", *PACK)
     assert "dögè/0.jpg  dögè (0)".encode() in run_shale("ls", tmp_path / "out").stdout
+
+
+def test_the_unicode_name_beside_an_old_one_counts(folder, tmp_path):
+    member = zipfile.ZipInfo("d?g/0.jpg")
+    name = "dög/0.jpg".encode()
+    member.extra = struct.pack("<HHBI", 0x7075, 5 + len(name), 1, zlib.crc32(b"d?g/0.jpg")) + name
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(member, (folder / "cat/0.jpg").read_bytes())
+    run_shale("convert", tmp_path / "x.zip", tmp_path / "out", *PACK)
+    assert "dög/0.jpg  dög (0)".encode() in run_shale("ls", tmp_path / "out").stdout
+
+
+def test_what_has_no_usable_name_is_refused_and_not_passed_over(folder, tmp_path):
+    pack(folder, tmp_path / "x.zip", "zip", "-qr0")
+    data = (tmp_path / "x.zip").read_bytes()
+    (tmp_path / "nul.zip").write_bytes(data.replace(b"cat/10.jpg", b"cat/1\0.jpg"))
+    assert b"has a NUL byte in its name" in run_shale("convert", tmp_path / "nul.zip", tmp_path / "out", *PACK, code=1).stderr
+    (tmp_path / "program.zip").write_bytes(b"#!/bin/sh\n" * 9 + data)
+    done = run_shale("convert", tmp_path / "program.zip", tmp_path / "out", *PACK, code=1)
+    assert b"does not begin like a zip archive" in done.stderr and b"7z x '" in done.stderr
+    assert b"no.zip: does not exist" in run_shale("convert", tmp_path / "x.zip", tmp_path / "no.zip", tmp_path / "out", *PACK, code=1).stderr
 
 
 def test_names_from_windows_and_links(folder, tmp_path):

@@ -355,7 +355,7 @@ class ArchiveTree final : public FileTree {
       if (member.is_inner != next->is_inner && !is_folder(member)) {
         throw Error(Code::bad_content, "is in the archive in a folder and in an archive in it")
             .at(shown(member.path))
-            .hint("unpack the archive with tar, and convert the folder");
+            .hint("unpack the archive, and convert the folder");
       }
       const bool was_folder = is_folder(member), is_now = is_folder(*next);
       const bool is_of_archive =
@@ -366,7 +366,7 @@ class ArchiveTree final : public FileTree {
                         ? "archive is there twice"
                         : "is in the archive both as a folder and as something else")
             .at(shown(member.path))
-            .hint("unpack the archive with tar, and convert the folder");
+            .hint("unpack the archive, and convert the folder");
       }
       member = std::move(*next);
     }
@@ -383,7 +383,7 @@ class ArchiveTree final : public FileTree {
                 is_other ? "as an archive" : "as a file or link",
                 printable(with_slashes(below.path)))
         .at(shown(member.path))
-        .hint("unpack the archive with tar, and convert the folder");
+        .hint("unpack the archive, and convert the folder");
   }
 
   [[nodiscard]] std::string shown(const std::string& path) const {
@@ -448,7 +448,7 @@ class ArchiveTree final : public FileTree {
         .at(shown(link))
         .hint(
             "unpack the archive where the link leads somewhere and convert the folder, or make the "
-            "archive again with 'tar --dereference'");
+            "archive again without links: 'tar --dereference', or 'zip' without -y");
   }
 
   // To what a link in `folder` leads.

@@ -261,7 +261,8 @@ std::string path_in_archive(std::string_view name) {
   const auto leads_out = [name] {
     return Error(Code::bad_content, "{} leads out of the archive", printable(name))
         .hint(
-            "unpack the archive with tar, which says what it makes of it, and convert the folder");
+            "unpack the archive with a program that says what it makes of it, and convert the "
+            "folder");
   };
   if (name.starts_with('/')) throw leads_out();
   std::string path;

@@ -85,6 +85,9 @@ class ZipListing {
 
   void add(const ZipEntryOfDirectory& entry) {
     const ZipMember& member = entry.member;
+    if (entry.name.empty() || entry.name.find('\0') != std::string::npos)
+      throw refused(entry, Code::bad_content,
+                    entry.name.empty() ? "has no name" : "has a NUL byte in its name");
     if (entry.is_encrypted())
       throw Error(Code::unsupported, "member '{}' is encrypted", printable(entry.name))
           .at(file_.path(), entry.place)

@@ -206,6 +206,7 @@ SeenLabels try_labels(const InputRequest& request, const std::string& file,
   } catch (const Error& error) {
     if (error.code() == Code::interrupted || error.code() == Code::io) throw;
     seen.reason = error.message();
+    if (!error.hint().empty()) seen.reason += "; " + error.hint();
   }
   if (seen.reason.empty())
     seen.command = fmt::format("shale convert {} out --to record --labels {}",

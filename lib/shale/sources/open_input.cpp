@@ -88,6 +88,13 @@ Error unknown_file(const std::string& input) {
             "it first");
   }
   if (suffix == ".tar") return no_archive(input);
+  if (suffix == ".zip")
+    return Error(Code::unsupported, "does not begin like a zip archive")
+        .at(input)
+        .hint(
+            fmt::format("if it is the last part of several, or has a program in front, unpack it, "
+                        "and convert the folder: 7z x '{}' -oFOLDER",
+                        printable(input)));
   const bool is_of_numpy = suffix == ".npy" || suffix == ".npz";
   if (is_of_numpy || suffix == ".pt" || suffix == ".safetensors") {
     return Error(Code::unsupported, "does not start like {} file",
@@ -113,6 +120,9 @@ bool is_of_other_tool(const std::string& input) {
 Error not_an_input(const InputRequest& request) {
   const std::string& input = request.inputs.front();
   if (request.inputs.size() != 1) {
+    for (const std::string& one : request.inputs) {
+      if (one.find('=') == std::string::npos && look_at(one) == Place::absent) return absent(one);
+    }
     return Error(Code::usage, "{} inputs, none of which is an array", request.inputs.size())
         .at(input)
         .hint(is_of_other_tool(input)

@@ -72,6 +72,27 @@ std::optional<SumLine> parsed(std::string_view line) {
   return sum;
 }
 
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  return text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+}
+
+// Neither empty nor a comment.
+std::string first_line(std::string_view text) {
+  text = without_mark(text);
+  while (text.starts_with('#') || text.starts_with('\n') || text.starts_with('\r'))
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return std::string(text.substr(0, text.find_first_of("\r\n")));
+}
+
+// SHA256SUMS, md5sums.txt, photos.sha256.
+bool has_name_of_list(std::string_view path) {
+  std::string name(path.substr(path.rfind('/') + 1));
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char letter) { return std::tolower(letter); });
+  return name.find("sums") != name.npos || name.ends_with(".sha256") || name.ends_with(".md5");
+}
+
 DigestKind kind_of(std::size_t digits, const std::string& path) {
   for (const DigestKind kind : {DigestKind::sha256, DigestKind::md5})
     if (digits_of(kind) == digits) return kind;
@@ -90,8 +111,13 @@ std::optional<SumList> read_sum_list(const std::string& path, std::uint64_t most
   const InputFile file(path);
   std::string text(std::min(file.size(), kMostLine), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(text)));
-  const std::string_view first = std::string_view(text).substr(0, text.find_first_of("\r\n"));
-  if (!parsed(first)) return std::nullopt;
+  const std::string first = first_line(text);
+  if (!parsed(first)) {
+    if (!has_name_of_list(path)) return std::nullopt;
+    throw Error(Code::bad_content, "is not a list of checksums as sha256sum or md5sum writes it")
+        .at(path)
+        .hint("each line is a digest, two blanks and the name of a file, in UTF-8");
+  }
   if (file.size() > most_bytes) {
     throw Error(Code::limit, "its checksums take {}, and half of the memory is {}",
                 format_size(file.size()), format_size(most_bytes))
@@ -102,7 +128,7 @@ std::optional<SumList> read_sum_list(const std::string& path, std::uint64_t most
   file.read_exact(0, std::as_writable_bytes(std::span(text)));
   SumList list{.kind = kind_of(parsed(first)->digest.size(), path)};
   std::uint64_t number = 0;
-  for (std::string_view left = text; !left.empty();) {
+  for (std::string_view left = without_mark(text); !left.empty();) {
     ++number;
     std::string_view line = left.substr(0, left.find('\n'));
     left.remove_prefix(std::min(line.size() + 1, left.size()));

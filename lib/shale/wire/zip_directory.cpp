@@ -281,7 +281,7 @@ class DirectoryReader {
   [[nodiscard]] static std::string name_of(const Entry& entry, Bytes extra) {
     constexpr std::uint16_t kUtf8Flag = 1U << 11, kUnicodePath = 0x7075;
     const std::string& name = entry.member.name;
-    if ((entry.flags & kUtf8Flag) != 0 || is_utf8(name)) return name;
+    if ((entry.flags & kUtf8Flag) != 0) return name;
     for (ByteReader in(extra); in.remaining() >= 4;) {
       const std::uint16_t id = in.read_u16(), bytes = in.read_u16();
       if (bytes > in.remaining()) break;
@@ -293,7 +293,7 @@ class DirectoryReader {
       const std::string_view text = as_text(content.subspan(5));
       if (is_of_name && is_utf8(text)) return std::string(text);
     }
-    return utf8_of_code_page(name);
+    return is_utf8(name) ? name : utf8_of_code_page(name);
   }
 
   void check_kind(const Entry& entry) const {
