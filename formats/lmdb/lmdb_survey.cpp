@@ -11,17 +11,15 @@
 #include "shale/base/finding.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
-#include "shale/base/trimmed.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/key_pattern.hpp"
-#include "shale/layouts/json_value.hpp"
+#include "shale/layouts/first_values.hpp"
 #include "shale/layouts/keyed_samples.hpp"
 #include "shale/layouts/map_survey.hpp"
 #include "shale/layouts/map_value.hpp"
 #include "shale/layouts/named_samples.hpp"
 #include "shale/layouts/pickled_value.hpp"
-#include "shale/layouts/value_kinds.hpp"
 #include "shale/layouts/value_layout.hpp"
 #include "shale/layouts/value_reader.hpp"
 
@@ -35,6 +33,7 @@
 namespace shale {
 namespace {
 
+using layouts::FirstValue;
 using layouts::LayoutFacts;
 using layouts::LayoutField;
 using lmdb::MetaPage;
@@ -272,67 +271,8 @@ std::string note_of_unknown(const std::vector<std::string_view>& keys) {
                      keys.size() == 1 ? "this entry" : "these entries");
 }
 
-// The first value of a database that does not describe it, with a view of it; nullopt: there is
-// none, or it is damaged.
-class FirstValue {
- public:
-  FirstValue(const InputFile& file, std::string_view database) : file_(file) {
-    try {
-      const auto map = lmdb::open_database(file, database);
-      const auto cursor = map->cursor();
-      for (bool is_there = cursor->first(); is_there; is_there = cursor->next()) {
-        entry_ = cursor->current();
-        const bool is_value = entry_ && !entry_->is_database;
-        if (is_value && !layouts::describes_file(as_text(entry_->key), value())) return;
-        entry_.reset();
-        if (!is_value) return;
-      }
-    } catch (const Error& error) {
-      if (!is_about_bytes(error)) throw;
-    }
-  }
-  [[nodiscard]] bool looks(bool (*like)(const ViewBytes&, std::uint64_t, std::uint64_t)) const {
-    return entry_ && like(view_, entry_->value_offset, entry_->value_bytes);
-  }
-  [[nodiscard]] layouts::StoredValue value() const {
-    return {view_, entry_->value_offset, entry_->value_bytes, file_.path()};
-  }
-  // Of at most so many bytes; nullopt: there is none.
-  [[nodiscard]] std::optional<std::string_view> text(std::uint64_t most) const {
-    if (!entry_ || entry_->value_bytes == 0 || entry_->value_bytes > most) return std::nullopt;
-    return as_text(view_(entry_->value_offset, entry_->value_bytes));
-  }
-  [[nodiscard]] std::string_view key() const { return as_text(entry_->key); }
-
- private:
-  const InputFile& file_;
-  WindowReader window_{file_, 4096};
-  ViewBytes view_ = window_.views();
-  std::optional<KeyMapEntry> entry_;
-};
-
-// What the first values look like, and what can be made of them; empty: nothing is known of it.
-std::string note_of_kinds(const InputFile& file, std::string_view database) {
-  using layouts::ValueKinds;
-  ValueKinds kinds;
-  try {
-    WindowReader window(file, ValueKinds::kHeadBytes);
-    const ViewBytes view = window.views();
-    const auto map = lmdb::open_database(file, database);
-    const auto cursor = map->cursor();
-    std::uint64_t left = ValueKinds::kMost;
-    for (bool is_there = cursor->first(); is_there && left > 0; is_there = cursor->next(), --left) {
-      const std::optional<KeyMapEntry> entry = cursor->current();
-      if (!entry || entry->is_database) return {};
-      const std::uint64_t bytes = std::min(entry->value_bytes, ValueKinds::kHeadBytes);
-      kinds.add(as_text(entry->key), bytes == 0 ? "" : as_text(view(entry->value_offset, bytes)),
-                entry->value_bytes);
-    }
-  } catch (const Error& error) {
-    if (!is_about_bytes(error)) throw;
-    return {};
-  }
-  return kinds.note(file.path());
+layouts::MapOpener opener_of(const InputFile& file, std::string_view database) {
+  return [&file, database] { return lmdb::open_database(file, database); };
 }
 
 // Of a file whose first value is a pickle; else empty.
@@ -340,7 +280,7 @@ std::string note_of_pickles(const InputFile& file, std::string_view database,
                             const WalkProgress& progress) {
   std::string note;
   try {
-    const FirstValue first(file, database);
+    const FirstValue first(file, opener_of(file, database));
     if (!first.looks(layouts::looks_pickled)) return {};
     note = "read as plain entries; the values are pickles, whose fields cannot be read: ";
     const std::vector<LayoutField> fields = layouts::facts_of(Dialect::pickle).parse(first.value());
@@ -352,30 +292,6 @@ std::string note_of_pickles(const InputFile& file, std::string_view database,
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
     return note.empty() ? note_of(error) : note + error.message();
-  }
-}
-
-// Of a file whose first value is JSON but for something in it, such as the NaN that Python writes;
-// else empty.
-std::string note_of_json(const InputFile& file, std::string_view database) {
-  constexpr std::uint64_t kMostBytes = 8 << 20;
-  constexpr std::string_view kMark = "\xef\xbb\xbf";
-  try {
-    const FirstValue first(file, database);
-    const std::optional<std::string_view> value = first.text(kMostBytes);
-    if (!value) return {};
-    std::string_view body = trimmed(*value);
-    if (body.starts_with(kMark)) body = trimmed(body.substr(kMark.size()));
-    const bool is_closed = body.ends_with(body.starts_with('[') ? ']' : '}');
-    if (!layouts::begins_like_json(body) || !is_closed) return {};
-    const std::optional<std::string> fault = json_fault(*value);
-    if (!fault && parse_json(*value)) return {};
-    return fmt::format("read as plain entries; sample '{}': the value begins like JSON, but {}",
-                       printable(first.key()),
-                       fault.value_or("it is nested too deep, or has too many values"));
-  } catch (const Error& error) {
-    if (!is_about_bytes(error)) throw;
-    return {};
   }
 }
 
@@ -533,14 +449,15 @@ bool is_map(const layouts::StoredValue& value) {
 std::optional<Survey> survey_recognized_maps(const InputFile& file, const std::string& database,
                                              const WalkProgress& progress,
                                              std::vector<std::string>& notes) {
-  if (!FirstValue(file, database).looks(layouts::looks_like_map)) return std::nullopt;
+  const FirstValue first(file, opener_of(file, database));
+  if (!first.looks(layouts::looks_like_map)) return std::nullopt;
   try {
     return survey_entries(file, database, Dialect::msgpack, progress);
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
     // Other values may begin like a map, too: of the first one all has to be it.
     const bool is_first = !error.sample() || error.sample()->index.value_or(0) == 0;
-    if (!is_first || is_map(FirstValue(file, database).value())) notes.push_back(note_of(error));
+    if (!is_first || is_map(first.value())) notes.push_back(note_of(error));
     return std::nullopt;
   }
 }
@@ -563,8 +480,8 @@ Survey survey_database(const InputFile& file, const std::string& database,
   Survey survey = survey_entries(file, database, wanted.value_or(Dialect::plain), progress);
   if (!packing.is_any()) {
     survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
-    std::string more = wanted ? "" : note_of_json(file, database);
-    if (more.empty() && !wanted) more = note_of_kinds(file, database);
+    std::string more = wanted ? "" : layouts::note_of_json(file, opener_of(file, database));
+    if (more.empty() && !wanted) more = layouts::note_of_kinds(file, opener_of(file, database));
     if (!more.empty()) survey.notes.push_back(std::move(more));
     return survey;
   }
