@@ -302,6 +302,8 @@ FOLLOWED = [
     ("convert photos {o} --to lmdb --classes-from own.lmdb", "! shale convert photos {o}c.lmdb --with-index && shale convert photos {o} --to lmdb --classes-from {o}c.lmdb"),
     ("convert photos {o} --to lmdb --classes-from wide", "convert photos {o} --to lmdb --classes-from set"),
     ("convert flat {o} --to lmdb --labels headed.csv", "convert flat {o} --to lmdb --labels headed.csv --key-column bild --label-column art"),
+    ("convert flat {o} --to lmdb --labels yolo --label-column boxes,area", "convert flat {o} --to lmdb --labels yolo --label-column boxes"),
+    ("convert flat {o} --to lmdb --labels polygons", "convert image=flat text=polygons {o} --to lmdb --partners any", 4),
     ("convert flat {o} --to lmdb --labels panoptic.json", "convert flat {o} --to lmdb --labels panoptic.json --label-column segments_info"),
     ("convert flat {o} --to lmdb --labels zeros.csv", "convert flat {o} --to lmdb --labels zeros.csv --classes-from numbers.txt"),
     ("convert digits {o} --to lmdb --select digits.txt", "convert digits {o} --to lmdb --select digits.txt --keys rows"),
@@ -482,6 +484,8 @@ class Hints(FaultCase):
             "windows.csv": b"D:\\w\\1.jpg,1\nD:\\w\\2.jpg,2\nD:\\w\\sub\\3.png,1\n",
             "vector.csv": b"path,a,b\n1.jpg,1,2\n2.jpg,1,\nsub/3.png,2,2\n",
             "headed.csv": b"bild,art\n1,dog\n2,cat\n3,dog\n",
+            "yolo/1.txt": b"0 0.1 0.2 0.3 0.4\n",
+            "polygons/sub/3.txt": b"0 0.1 0.2 0.3 0.4 0.5 0.6\n",
             "panoptic.json": b'{"images": [{"id": 1, "file_name": "1.jpg"}, {"id": 2, "file_name": "2.jpg"}, {"id": 3, "file_name": "sub/3.png"}], '
             b'"annotations": [{"image_id": 1, "segments_info": [{"id": 3}]}]}',
             "zeros.csv": b"path,label\n1.jpg,01\n2.jpg,1\nsub/3.png,01\n",

@@ -11,6 +11,7 @@
 using Target = int (*)(const std::uint8_t* data, std::size_t size);
 
 extern "C" {
+int fuzz_coco(const std::uint8_t*, std::size_t);
 int fuzz_csv(const std::uint8_t*, std::size_t);
 int fuzz_features_json(const std::uint8_t*, std::size_t);
 int fuzz_hdf5_describe(const std::uint8_t*, std::size_t);
@@ -42,6 +43,7 @@ int fuzz_tar(const std::uint8_t*, std::size_t);
 int fuzz_tar_stream(const std::uint8_t*, std::size_t);
 int fuzz_tf_example(const std::uint8_t*, std::size_t);
 int fuzz_view_work(const std::uint8_t*, std::size_t);
+int fuzz_voc(const std::uint8_t*, std::size_t);
 int fuzz_zip(const std::uint8_t*, std::size_t);
 /// Of fuzz_hdf5_scan, which asks the HDF5 library in a child.
 int prepare_for_children();
@@ -55,6 +57,7 @@ struct NamedTarget {
 };
 
 constexpr NamedTarget kTargets[] = {
+    {"fuzz_coco", fuzz_coco},
     {"fuzz_csv", fuzz_csv},
     {"fuzz_features_json", fuzz_features_json},
     {"fuzz_hdf5_describe", fuzz_hdf5_describe},
@@ -86,6 +89,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_tar_stream", fuzz_tar_stream},
     {"fuzz_tf_example", fuzz_tf_example},
     {"fuzz_view_work", fuzz_view_work},
+    {"fuzz_voc", fuzz_voc},
     {"fuzz_zip", fuzz_zip},
 };
 

@@ -47,7 +47,7 @@ ROOMS = INSTALLED | {
     "report": "base io data numbers format flow image pixels manifest shards datasets encoding sampling loading sources browse verify",
     "requests": "base io data format manifest shards encoding sampling labels sources verify",
     "targets": "base io data format flow manifest shards arrays datasets encoding labels folders archives sources verify requests",
-    "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading labels folders archives sources verify requests targets",
+    "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading annotations labels folders archives sources verify requests targets",
     "api": "base io data format manifest shards folders archives loading verify requests targets ops output.hpp verify.hpp convert.hpp dataset.hpp writer.hpp",
 }
 FORMAT_MAY_INCLUDE = "layouts columns trees format wire data io image base".split()
@@ -71,6 +71,7 @@ THIRD_PARTIES = {
     "lz4": ["lib/shale/base/"],
     "md5.h": ["lib/shale/sums/"],
     "sha2.h": ["lib/shale/sums/"],
+    "pugixml.hpp": ["lib/shale/annotations/"],
     "liburing.h": ["lib/shale/io/"],
     "turbojpeg.h": ["lib/shale/image/", "lib/shale/pixels/", "samples/"],
     "jpeglib.h": ["lib/shale/image/", "lib/shale/pixels/"],

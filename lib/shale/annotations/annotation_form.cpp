@@ -2,10 +2,12 @@
 
 #include <sys/stat.h>
 
+#include "shale/annotations/annotation_folder.hpp"
 #include "shale/annotations/annotation_rows.hpp"
 #include "shale/base/error.hpp"
 #include "shale/data/json_text.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/manifest/json_document.hpp"
 
 namespace shale {
@@ -34,10 +36,21 @@ AnnotationForm form_of_document(JsonDocument& document) {
   return AnnotationForm::none;
 }
 
+AnnotationForm form_of_folder(const std::string& path) {
+  AnnotationForm form = AnnotationForm::none;
+  const WalkOptions options{.wants_size = [](std::string_view) { return false; }};
+  walk_folder(path, options, [&form](const WalkedFile& file) {
+    if (ends_like(file.name, ".xml")) form = AnnotationForm::voc;
+    if (form == AnnotationForm::none && ends_like(file.name, ".txt")) form = AnnotationForm::yolo;
+  });
+  return form;
+}
+
 }  // namespace
 
 AnnotationForm annotation_form(const std::string& path) {
   const std::optional<struct stat> facts = facts_behind(path);
+  if (facts && S_ISDIR(facts->st_mode)) return form_of_folder(path);
   if (!facts || !S_ISREG(facts->st_mode) || has_json_lines_suffix(path) || !begins_like_json(path))
     return AnnotationForm::none;
   try {

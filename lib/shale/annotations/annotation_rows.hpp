@@ -21,14 +21,17 @@ enum class AnnotationForm : std::uint8_t {
   coco,           ///< instances_val2017.json, captions_val2017.json and their like
   label_pairs,    ///< StyleGAN's dataset.json: {"labels": [["00000/img.png", 6], ...]}
   label_vectors,  ///< the same with an array for each image
+  voc,            ///< a folder of XML files, one for each image
+  yolo,           ///< a folder of text files, one for each image that has boxes
 };
 
 /// `path` may be anything, also what does not exist: that is none. Reads a MiB at most, but for
 /// what lies in front of the first array.
 [[nodiscard]] AnnotationForm annotation_form(const std::string& path);
 
-/// The field of class numbers, which `AnnotationsRead::classes` has the names of.
-inline constexpr std::string_view kCategories = "categories";
+/// The field of class numbers, which `AnnotationsRead::classes` has the names of, and that of
+/// boxes.
+inline constexpr std::string_view kCategories = "categories", kBoxes = "boxes";
 
 struct AnnotationRow {
   std::uint64_t number = 0;  ///< of the image in its file, from 1
@@ -50,6 +53,8 @@ struct AnnotationRequest {
 
 struct AnnotationsRead {
   std::vector<std::string> classes = {};  ///< by the numbers in the field kCategories
+  bool sorts_classes = false;             ///< their labels are those of the sorted names
+  bool is_complete = false;               ///< an image without row has nothing
   LeftOutList left_out = {};              ///< what annotations have besides the fields
   std::vector<std::string> notes = {};
 };
@@ -58,6 +63,21 @@ struct AnnotationsRead {
 /// Errors: Code::bad_content, by the number of the annotation or the image, for what is not as the
 /// form has it; same as JsonDocument.
 [[nodiscard]] AnnotationsRead read_coco(const AnnotationRequest& request,
+                                        const std::function<void(const AnnotationRow&)>& use);
+
+/// Reads the XML files below a folder, as Pascal VOC has them. Keys are their paths without suffix;
+/// a box is xmin, ymin, xmax, ymax. Memory: the given budget, a file, and the classes. Errors:
+/// Code::bad_content, by the file and the number of the object, for what is not as the form has it;
+/// same as walk_folder.
+[[nodiscard]] AnnotationsRead read_voc(const AnnotationRequest& request,
+                                       const std::function<void(const AnnotationRow&)>& use);
+
+/// Reads the text files below a folder, as Darknet and Ultralytics have them: "class x y width
+/// height" for each box, in shares of the image. Keys as above. The names of classes are those of
+/// classes.txt (obj.names, data.yaml) in the folder or the one above; none: numbers alone. Errors:
+/// Code::bad_content, by the file and its line, for another number of words, a number that is none
+/// and a class without name; Code::unsupported for polygons; same as walk_folder.
+[[nodiscard]] AnnotationsRead read_yolo(const AnnotationRequest& request,
                                         const std::function<void(const AnnotationRow&)>& use);
 
 /// An image of StyleGAN's list.

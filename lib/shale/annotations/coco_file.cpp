@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "shale/annotations/annotation_folder.hpp"
 #include "shale/annotations/annotation_rows.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -32,12 +33,12 @@ namespace {
 struct KnownMember {
   std::string_view member, field;
 };
-constexpr std::array<KnownMember, 5> kKnown = {{{"bbox", "boxes"},
+constexpr std::array<KnownMember, 5> kKnown = {{{"bbox", kBoxes},
                                                 {"category_id", kCategories},
                                                 {"area", "area"},
                                                 {"iscrowd", "iscrowd"},
                                                 {"caption", "captions"}}};
-constexpr std::string_view kImageId = "image_id", kBoxes = "boxes";
+constexpr std::string_view kImageId = "image_id";
 
 std::string_view field_of_member(std::string_view member) {
   const auto* const known = std::ranges::find(kKnown, member, &KnownMember::member);
@@ -45,17 +46,8 @@ std::string_view field_of_member(std::string_view member) {
 }
 
 Field type_of(std::string_view field) {
-  const auto tensor = [&](std::string_view dtype, std::vector<std::uint64_t> shape) {
-    return Field{.name = std::string(field),
-                 .kind = Kind::tensor,
-                 .dtype = DType::parse(dtype),
-                 .shape = std::move(shape)};
-  };
-  if (field == kBoxes) return tensor("<f8", {kFreeSide, 4});
-  if (field == "area") return tensor("<f8", {kFreeSide});
-  if (field == "captions")
-    return {.name = std::string(field), .kind = Kind::list, .elements = Kind::text};
-  return tensor("<i8", {kFreeSide});
+  if (field != "captions") return type_of_annotation(field);
+  return {.name = std::string(field), .kind = Kind::list, .elements = Kind::text};
 }
 
 struct CocoImage {

@@ -254,8 +254,8 @@ class FolderList final : public InputList {
         request_.labels, [this](std::string_view name) { return sought_.takes(name); },
         found.may_be_of_windows());
     info_.left_out.add(metadata_->left_out());
-    info_.notes.insert(info_.notes.end(), metadata_->notes().begin(), metadata_->notes().end());
     match_rows(metadata_->match_of_labels(found.are_nested()), "a label without file");
+    info_.notes.insert(info_.notes.end(), metadata_->notes().begin(), metadata_->notes().end());
     if (metadata_->unused() > 0)
       info_.notes.push_back(
           note_on_unmatched(metadata_->unused(), request_.labels.path, sought_.one(), false));

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "shale/base/bytes.hpp"
+#include "shale/base/checksum.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/folders/file_tree.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/io/file_stamp.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/manifest/naming.hpp"
 
@@ -24,6 +27,21 @@ std::string stamp_text(const std::string& path) {
   const FileStamp stamp = stamp_of(file).value_or(FileStamp{});
   return fmt::format("{}, {} bytes, {}", std::filesystem::absolute(file, error).string(),
                      stamp.bytes, stamp.modified_ns);
+}
+
+// The same of a file, or of a folder of annotations by all that is in it.
+std::string stamp_of_labels(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return stamp_text(path);
+  std::uint64_t files = 0, sum = 0;
+  walk_folder(path, {}, [&](const WalkedFile& file) {
+    ++files;
+    const std::string facts =
+        fmt::format("{}\n{}\n{}\n{}", file.directory, file.name, file.bytes, file.modified_ns);
+    sum += xxh3_128(as_bytes(facts)).low;
+  });
+  return fmt::format("{}, {} files, {:016x}", std::filesystem::absolute(path, error).string(),
+                     files, sum);
 }
 
 std::string yes_or_no(bool claim) { return claim ? "yes" : "no"; }
@@ -56,7 +74,7 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   std::error_code error;
   std::vector<std::pair<std::string, std::string>> facts = {
       {"folder", std::filesystem::weakly_canonical(request.root, error).string()},
-      {"labels", stamp_text(request.labels.path)},
+      {"labels", stamp_of_labels(request.labels.path)},
       {"classes from", stamp_text(request.classes.from)},
       {"hidden", std::to_string(static_cast<int>(request.files.hidden))},
       {"allow empty", yes_or_no(request.files.allow_empty)},

@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/base/trimmed.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/labels/label_rows.hpp"
@@ -203,6 +204,10 @@ void MetadataRows::read_labels(const LabelFile& file,
   left_out_ = std::move(read.left_out);
   written_classes_ = std::move(read.classes);
   class_names_ = written_classes_;
+  if (read.sorts_classes) std::ranges::sort(class_names_);
+  fills_ = read.is_complete;
+  are_class_numbers_ = read.form == LabelForm::annotations && written_classes_.empty() &&
+                       column_by_name_.contains(kCategories);
   notes_.insert(notes_.end(), read.notes.begin(), read.notes.end());
   rows_.finish();
   use_labels_as_field();
@@ -416,6 +421,11 @@ void MetadataRows::match(const std::function<void(const std::string& entry)>& un
           .hint("write paths with suffixes, relative to the converted folder");
   }
   while (samples_.row() != nullptr) end_sample({});
+  if (fills_ && matched < sample_count_)
+    notes_.push_back(
+        fmt::format("{} no file in {}: they have no boxes",
+                    format_counted(sample_count_ - matched, "image has", "images have"),
+                    printable(first_path())));
   matched_.finish();
   matched_.rewind();
   if (written_classes_.empty()) class_names_.assign(names.begin(), names.end());
@@ -458,6 +468,10 @@ void MetadataRows::next(ListedFile& sample) {
   sample.row.clear();
   sample.has_label = false;
   const std::optional<MatchedMetadata> match = matched_.next();
+  if (match && match->row.number == 0 && fills_) {
+    for (const Field& field : fields_) append_metadata_value(sample.row, field, "[]");
+    sample.has_label = true;
+  }
   if (!match || match->row.number == 0) return;
   ByteReader cells(as_bytes(match->row.cells));
   std::vector<std::optional<std::string>> values(fields_.size());
@@ -469,7 +483,7 @@ void MetadataRows::next(ListedFile& sample) {
       label = trimmed(text);
     } else if (list_ == column) {
       values[*columns_[column].field] = numbers_of(text, match->row.file, match->row.number);
-    } else if (!label_of_written_.empty() && columns_[column].name == kCategories) {
+    } else if (renumbers_ && columns_[column].name == kCategories) {
       values[*columns_[column].field] = renumbered(text, match->row.file, match->row.number);
     } else if (columns_[column].field) {
       values[*columns_[column].field] = std::move(text);
@@ -488,7 +502,8 @@ void MetadataRows::next(ListedFile& sample) {
 
 void MetadataRows::use_table(std::optional<ClassTable> table) {
   table_ = std::move(table);
-  if (!table_ || table_->names() == written_classes_) return;
+  if (!table_) return;
+  renumbers_ = are_class_numbers_ ? !table_->names().empty() : table_->names() != written_classes_;
   for (const std::string& name : written_classes_)
     label_of_written_.push_back(table_->label_of(name));
 }
@@ -498,13 +513,19 @@ std::string MetadataRows::renumbered(std::string_view numbers, std::uint64_t fil
                                      std::uint64_t row) const {
   std::string array = "[";
   const std::optional<JsonList> written = parse_json_list(numbers);
-  for (const std::int64_t number : written.value_or(JsonList()).integers) {
+  for (std::int64_t number : written.value_or(JsonList()).integers) {
     const auto at = static_cast<std::size_t>(number);
-    if (!label_of_written_.at(at)) {
+    if (are_class_numbers_ && at >= table_->names().size())
+      throw at_row(
+          file, row,
+          fmt::format("has the class {}, but there are {}", number, table_->names().size()))
+          .hint("pass --classes-from with all classes, or leave it out");
+    if (!are_class_numbers_ && !label_of_written_.at(at)) {
       ListedFile one;
       take_label(written_classes_[at], file, row, one);
     }
-    array.append(array.size() > 1 ? "," : "").append(std::to_string(*label_of_written_[at]));
+    if (!are_class_numbers_) number = *label_of_written_[at];
+    array.append(array.size() > 1 ? "," : "").append(std::to_string(number));
   }
   return array + "]";
 }

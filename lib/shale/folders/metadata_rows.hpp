@@ -107,7 +107,8 @@ class MetadataRows {
   [[nodiscard]] bool has_labels() const { return label_.has_value(); }
   /// The names of classes are in the lists of a field `label`, or those of annotations.
   [[nodiscard]] bool has_lists_of_names() const {
-    return (list_ && names_.row > 0) || !written_classes_.empty();
+    return (list_ && names_.row > 0) || !written_classes_.empty() ||
+           (are_class_numbers_ && request_.has_class_table);
   }
   /// All labels are integers; else they are names.
   [[nodiscard]] bool has_numbers() const {
@@ -190,7 +191,10 @@ class MetadataRows {
   std::vector<std::string> class_names_, notes_;
   std::optional<ClassTable> table_;
   std::vector<std::string> written_classes_;  // by the numbers in the column kCategories
-  std::vector<std::optional<std::int64_t>> label_of_written_;  // if these are not the labels
+  std::vector<std::optional<std::int64_t>> label_of_written_;
+  bool are_class_numbers_ = false;  // that column has numbers without names
+  bool renumbers_ = false;          // its numbers are not the labels, or may be none
+  bool fills_ = false;              // a sample without row has empty lists
   std::string cells_;
 };
 

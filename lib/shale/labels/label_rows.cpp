@@ -38,12 +38,30 @@ bool is_integer(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// Whoever names the column of keys has a table.
+AnnotationForm form_of(const LabelFile& file) {
+  return file.key_column.empty() ? annotation_form(file.path) : AnnotationForm::none;
+}
+
 bool begins_like_zip(const std::string& path) {
   constexpr std::string_view kMagic = "PK\x03\x04";
   const InputFile file(path);
   std::string head(std::min<std::uint64_t>(file.size(), kMagic.size()), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(head)));
   return head == kMagic;
+}
+
+void refuse_others(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    throw Error(Code::bad_content, "is a folder without annotations, which are .xml or .txt files")
+        .at(path)
+        .hint("name the folder of the files of Pascal VOC or YOLO, or a file of labels");
+  }
+  if (!begins_like_zip(path)) return;
+  throw Error(Code::bad_content, "is an Excel workbook or another ZIP archive, not a table")
+      .at(path)
+      .hint("save its sheet as 'CSV UTF-8', and pass that");
 }
 
 using Names = std::vector<std::string>;
@@ -96,9 +114,9 @@ class RowReader {
       : file_(file), use_(use), with_cells_(with_cells), scratch_(scratch) {}
 
   LabelsRead read() {
-    const AnnotationForm form =
-        file_.key_column.empty() ? annotation_form(file_.path) : AnnotationForm::none;
-    if (form != AnnotationForm::none) return read_annotations(form);
+    if (const AnnotationForm form = form_of(file_); form != AnnotationForm::none)
+      return read_annotations(form);
+    refuse_others(file_.path);
     if (has_json_lines_suffix(file_.path) || begins_like_json(file_.path)) {
       read_json_lines(file_.path, [this](std::uint64_t line, const std::vector<JsonMember>& all) {
         use_members(line, all);
@@ -127,8 +145,11 @@ class RowReader {
       return {};
     }
     refuse_idle_options();
+    const auto read_form = form == AnnotationForm::voc    ? read_voc
+                           : form == AnnotationForm::yolo ? read_yolo
+                                                          : read_coco;
     AnnotationsRead read =
-        read_coco({.path = file_.path,
+        read_form({.path = file_.path,
                    .fields = file_.columns(),
                    .scratch_folder = scratch_.folder.empty() ? temporary_folder() : scratch_.folder,
                    .memory_bytes = scratch_.memory_bytes,
@@ -143,6 +164,8 @@ class RowReader {
     return {.form = LabelForm::annotations,
             .left_out = std::move(read.left_out),
             .classes = std::move(read.classes),
+            .sorts_classes = read.sorts_classes,
+            .is_complete = read.is_complete,
             .notes = std::move(read.notes)};
   }
 
@@ -517,19 +540,13 @@ std::vector<std::string> LabelFile::columns() const {
 
 LabelsRead read_label_rows(const LabelFile& file, const std::function<void(const LabelRow&)>& use,
                            bool with_cells, const LabelScratch& scratch) {
-  if (begins_like_zip(file.path)) {
-    throw Error(Code::bad_content, "is an Excel workbook or another ZIP archive, not a table")
-        .at(file.path)
-        .hint("save its sheet as 'CSV UTF-8', and pass that");
-  }
   return RowReader(file, use, with_cells, scratch).read();
 }
 
 bool become_fields(const LabelFile& file) {
   if (file.has_fields()) return true;
-  const AnnotationForm form =
-      file.key_column.empty() ? annotation_form(file.path) : AnnotationForm::none;
-  return form == AnnotationForm::coco || form == AnnotationForm::label_vectors;
+  const AnnotationForm form = form_of(file);
+  return form != AnnotationForm::none && form != AnnotationForm::label_pairs;
 }
 
 SynsetNumbers synsets_beside(const std::string& ground_truth) {

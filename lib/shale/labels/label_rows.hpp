@@ -57,6 +57,8 @@ struct LabelsRead {
   LeftOutList left_out = {};
   /// Of annotations: the names of the numbers in the field kCategories, and what to tell.
   std::vector<std::string> classes = {};
+  bool sorts_classes = false;  ///< labels are those of the sorted names
+  bool is_complete = false;    ///< a file without row has nothing
   std::vector<std::string> notes = {};
 };
 

@@ -101,6 +101,12 @@ std::optional<std::string> decoded_json_string(std::string_view written) {
   return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
 }
 
+std::optional<std::string> quoted_json(std::string_view text) try {
+  return nlohmann::json(text).dump();
+} catch (const nlohmann::json::exception&) {
+  return std::nullopt;
+}
+
 JsonDocument::JsonDocument(const std::string& path) : file_(path) {
   (void)fill();
   begin_ = buffer_.size() - without_byte_order_mark(buffer_).size();

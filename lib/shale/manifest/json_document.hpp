@@ -35,6 +35,8 @@ class JsonValueEnd {
 
 /// What a string stands for, which is written with its quotes; nullopt: it is not valid.
 [[nodiscard]] std::optional<std::string> decoded_json_string(std::string_view written);
+/// The other way round; nullopt: the text is not UTF-8.
+[[nodiscard]] std::optional<std::string> quoted_json(std::string_view text);
 
 /// A file that is one JSON object, of any size: its members one after the other, and the elements
 /// of those that are arrays. What is passed over, and what is nested in elements, is not checked,

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "shale/annotations/annotation_rows.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -31,11 +33,15 @@ constexpr std::uint64_t kSurveyedSamples = 256;
 
 char lower_of(char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
 
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), lower_of);
+  return text;
+}
+
 std::string suffix_of_key(std::string_view key) {
   const std::string_view name = key.substr(key.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
-  std::string suffix(dot == std::string_view::npos ? "" : name.substr(dot));
-  std::ranges::transform(suffix, suffix.begin(), lower_of);
+  const std::string suffix = lower_case(std::string(name.substr(std::min(dot, name.size()))));
   return suffix.empty() ? "no suffix" : suffix;
 }
 
@@ -154,8 +160,7 @@ void read_samples(Source& source, const InputRequest& request, CheckDepth depth,
 bool may_hold_labels(const std::string& name, std::string_view folder) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string::npos || name.starts_with('.')) return false;
-  std::string stem = name.substr(0, dot), suffix = suffix_of_key(name);
-  std::ranges::transform(stem, stem.begin(), lower_of);
+  const std::string stem = lower_case(name.substr(0, dot)), suffix = suffix_of_key(name);
   if (suffix == ".csv" || suffix == ".tsv") return true;
   if (suffix != ".txt" && suffix != ".json") return false;
   constexpr std::string_view kWords[] = {"label", "annotation", "train", "val",
@@ -165,27 +170,60 @@ bool may_hold_labels(const std::string& name, std::string_view folder) {
          });
 }
 
-// Of the folder, the files in it and beside it that may be lists of labels, by their names.
+// The folder of annotations that belongs to one of images as Ultralytics has them: images/train and
+// labels/train; empty: there is none.
+std::string labels_of_images(const std::string& root) {
+  constexpr std::string_view kImages = "images";
+  for (std::size_t end = root.size(); end != 0 && end != std::string::npos;) {
+    const std::size_t slash = root.rfind('/', end - 1);
+    const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
+    if (root.substr(begin, end - begin) == kImages)
+      return root.substr(0, begin) + "labels" + root.substr(end);
+    end = slash;
+  }
+  return {};
+}
+
+// Of the folder, the files in it and beside it that may be lists of labels, by their names, and
+// folders of annotations.
 std::vector<std::string> label_files_of(const std::string& folder) {
   constexpr std::size_t kMost = 8;
-  std::vector<std::string> files;
+  std::vector<std::string> files, folders;
   const std::string root = folder.substr(0, folder.find_last_not_of('/') + 1);
   const std::string name = root.substr(root.rfind('/') + 1);
   const auto look = [&](const std::string& place, const std::string& prefix) {
     std::vector<std::string> found;
     visit_names(place, [&](const std::string& entry) {
       const bool is_one = may_hold_labels(entry, name) && !is_metadata_name(entry);
+      const bool is_folder = lower_case(entry) == "annotations" || entry == "labels";
       const std::optional<struct stat> facts =
-          is_one ? facts_behind(join_path(place, entry)) : std::nullopt;
+          is_one || is_folder ? facts_behind(join_path(place, entry)) : std::nullopt;
       if (facts && S_ISREG(facts->st_mode)) found.push_back(join_path(prefix, entry));
+      if (facts && S_ISDIR(facts->st_mode)) folders.push_back(join_path(prefix, entry));
       return found.size() < kMost;
     });
     std::ranges::sort(found);
+    // COCO's folder has files for other images, too, and they are large.
+    const auto has_name = [&](const std::string& file) {
+      return file.find(name, prefix.size()) != std::string::npos;
+    };
+    if (lower_case(place).ends_with("/annotations") && std::ranges::any_of(found, has_name))
+      std::erase_if(found, std::not_fn(has_name));
     std::ranges::move(found, std::back_inserter(files));
   };
   look(root, root);
   const std::filesystem::path parent = std::filesystem::path(root).parent_path();
   if (name != "." && name != "..") look(parent.empty() ? "." : parent.string(), parent.string());
+  folders.push_back(root);
+  if (const std::string labels = labels_of_images(root); facts_behind(labels))
+    folders.push_back(labels);
+  for (const std::string& one : std::exchange(folders, {})) {
+    if (annotation_form(one) != AnnotationForm::none &&
+        std::ranges::find(files, one) == files.end())
+      files.push_back(one);
+    else if (one != root)
+      look(one, one);
+  }
   if (files.size() > kMost) files.resize(kMost);
   return files;
 }
@@ -247,7 +285,8 @@ InputCheck check_input(const InputRequest& request, CheckDepth depth, const Find
   for (const std::string& file : label_files_of(folder)) {
     SeenLabels seen = try_labels(request, file, scratch, events);
     // What is only beside the folder may be of another one.
-    if (!seen.command.empty() || file.starts_with(folder)) check.labels.push_back(std::move(seen));
+    const bool is_in_it = file.starts_with(folder) && file.size() > folder.size() + 1;
+    if (!seen.command.empty() || is_in_it) check.labels.push_back(std::move(seen));
   }
   return check;
 }
