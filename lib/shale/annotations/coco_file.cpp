@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -184,8 +184,10 @@ class CocoReader {
       if (member == kImageId) image = value;
       const auto column = std::ranges::find(columns_, member);
       if (column == columns_.end()) return note_other(member, value);
-      if (value != "null" && value.find('\0') == std::string_view::npos)
-        values_[static_cast<std::size_t>(column - columns_.begin())] = value;
+      if (value.find('\0') != std::string_view::npos)
+        throw at("annotations", number,
+                 fmt::format("has a NUL byte in its '{}'", printable(member)));
+      if (value != "null") values_[static_cast<std::size_t>(column - columns_.begin())] = value;
     });
     if (!is_one) throw no_object("annotations", number);
     entry_.clear();
@@ -413,13 +415,14 @@ class CocoReader {
     for (const auto& [name, count] : others_)
       read_.left_out.add({.kind = "column", .name = name, .reason = "not_a_label", .samples = {}});
     if (!others_.empty()) {
+      std::vector<std::string_view> names;
+      for (const auto& [name, count] : others_) names.push_back(name);
       read_.notes.push_back(
           fmt::format("of the annotations in {} these are left out: {}; --labels FILE "
                       "--label-column with those "
                       "that are wanted takes them: {}",
                       printable(request_.path),
-                      printable(fmt::format("{}", fmt::join(std::views::keys(others_), ", "))),
-                      names_of_members()));
+                      printable(fmt::format("{}", fmt::join(names, ", "))), names_of_members()));
     }
     if (unknown_ > 0) {
       read_.notes.push_back(fmt::format("{} in {} {} of images that it does not list: left out",

@@ -37,7 +37,7 @@ class VocReader {
       : request_(request), use_(use), fields_(request.fields) {
     if (fields_.empty())
       fields_ = {std::string(kBoxes), std::string(kCategories), "difficult", "truncated"};
-    std::ranges::stable_partition(fields_, is_known);
+    std::stable_partition(fields_.begin(), fields_.end(), is_known);
     for (const std::string& field : fields_) {
       if (is_known(field)) types_.push_back(type_of_annotation(field));
     }

@@ -13,7 +13,7 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kPieceBytes = 256 * 1024, kMostElementBytes = 16 << 20;
+constexpr std::size_t kReadBytes = 256 * 1024, kMostElementBytes = 16 << 20;
 constexpr std::string_view kBlanks = " \t\r\n";
 
 constexpr std::array<bool, 256> table_of(std::string_view marks) {
@@ -119,7 +119,7 @@ bool JsonDocument::fill() {
   offset_ += begin_;
   begin_ = 0;
   const std::size_t held = buffer_.size();
-  buffer_.resize(held + kPieceBytes);
+  buffer_.resize(held + kReadBytes);
   const std::span<char> into = std::span(buffer_).subspan(held);
   const std::uint64_t read = file_.read_some(offset_ + held, std::as_writable_bytes(into));
   buffer_.resize(held + read);

@@ -101,6 +101,8 @@ TEST_CASE("coco: what is wrong is named by its element") {
             "element 2 of 'annotations' has a 'bbox' that is not four numbers"},
            {R"({"image_id":1,"category_id":2,"bbox":[1,2,3,4],"iscrowd":0.5})",
             "element 2 of 'annotations' has a 'iscrowd' that is not an integer"},
+           {std::string(R"({"image_id":1,"category_id":2,"bbox":[1,2,3,4],"area":)") + '\0' + "1}",
+            "element 2 of 'annotations' has a NUL byte in its 'area'"},
        }) {
     CAPTURE(row.annotation);
     const Error error = error_of([&] {
