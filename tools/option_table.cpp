@@ -67,7 +67,8 @@ constexpr Option kOptions[] = {
     // ---- which samples there are, and their labels
     {"convert", "labels", "FILE", "",
      "labels of a flat folder: CSV, TSV or JSON lines of path,label, with class names or integers; "
-     "Kaggle's and the devkit's lists of ILSVRC"},
+     "Kaggle's and the devkit's lists of ILSVRC; annotations: a file of COCO, a folder of Pascal "
+     "VOC or YOLO"},
     {"verify", "labels", "FILE", "", "labels of the flat folder given with --against"},
     {"repair", "labels", "FILE", "", "labels of a source that is a flat folder"},
     {"convert verify repair", "label-column", "C,...", "",

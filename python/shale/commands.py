@@ -121,7 +121,8 @@ def convert(
         lossy: with ``cast``, numbers that do not fit become the nearest that do.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         labels: of a flat folder: a CSV, TSV or JSON lines file of path,label, with class names or integers; or a known list of ILSVRC:
-            Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``.
+            Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``. Annotations of COCO
+            (a file), Pascal VOC or YOLO (a folder of files): boxes and categories of each image.
         label_column, key_column: the columns of ``labels`` that have the label and name the file, by name or number. ``"a,b"``: each becomes a
             field; ``"label=a,b"``: one tensor of both.
         label_separator: what divides several labels in a cell; ``label`` is then a list of class numbers.

@@ -82,7 +82,7 @@ void read_label_pairs(const std::string& path, const std::function<void(LabelPai
           is_label = is_label && number.type == Type::number;
           label.append(label.empty() ? "[" : ",").append(number.text);
         }
-        label = label.empty() ? "[]" : label + "]";
+        label.append(label.empty() ? "[]" : "]");
       } else if (is_pair) {
         is_label = pair->elements[1].type == Type::number;
         label = pair->elements[1].text;
