@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shale/annotations/annotation_rows.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/io/input_file.hpp"
@@ -129,6 +130,11 @@ std::unique_ptr<Source> make_transformed_source(std::unique_ptr<Source> source,
   std::vector<std::string> notes;
   std::shared_ptr<const Transform> transform = transform_for(source->info(), request, input, notes);
   if (!transform) return source;
+  const std::optional<std::size_t> boxes = source->info().schema.find(kBoxes);
+  const bool moves = !request.resize.empty() || !request.crop.empty() || request.apply_rotation;
+  if (boxes && moves && source->info().schema.fields[*boxes].kind == Kind::tensor)
+    notes.emplace_back(
+        "the field 'boxes' is not changed with the images: it is that of their pixels before");
   return std::make_unique<TransformedSource>(std::move(source), std::move(transform),
                                              std::move(notes));
 }
