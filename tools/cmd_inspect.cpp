@@ -51,13 +51,14 @@ void add_images(const ImageReport& images, const std::function<std::string(std::
     add("repeats", duplicates_text(*images.duplicates) + list(kDuplicatesName));
 }
 
+constexpr std::string_view kJoinedInputs = "inputs that are joined";
+
 // What is at the path.
-std::string title_of(const DatasetInfo& info, const DatasetRequest& request) {
+std::string title_of(const DatasetInfo& info, const DatasetRequest& request,
+                     std::string_view join) {
   const Manifest& manifest = info.manifest;
   const std::string& name = request.path;
-  if (info.is_join())
-    return fmt::format("{}: {}, not indexed", printable(name),
-                       request.axes.empty() ? "inputs that are joined" : "arrays as --axis says");
+  if (info.is_join()) return fmt::format("{}: {}, not indexed", printable(name), join);
   if (!manifest.layout.is_of_one_file())
     return fmt::format("{}: {} {} dataset by {}", printable(name),
                        info.bad_file_count > 0 ? "a damaged"
@@ -75,19 +76,22 @@ std::string title_of(const DatasetInfo& info, const DatasetRequest& request) {
       info.is_indexed ? "indexed by " + manifest.generator : without);
 }
 
-std::string info_text(const DatasetInfo& info, const DatasetRequest& request) {
+// `join`: what is read as joined inputs are.
+std::string info_text(const DatasetInfo& info, const DatasetRequest& request,
+                      std::string_view join = kJoinedInputs) {
   const Manifest& manifest = info.manifest;
   const bool is_set = !info.is_join() && !manifest.layout.is_of_one_file();
   const auto list = [&](std::string_view list_name) {
     const std::string lists = lists_text(manifest, list_name);
     return is_set ? fmt::format(" ({})", lists.empty() ? list_name : lists) : std::string();
   };
-  std::string text = title_of(info, request) + "\n";
+  std::string text = title_of(info, request, join) + "\n";
   const auto add = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9}{}\n", what, value);
   };
   add("samples", fmt::format("{}, {}; source: {}, {}", format_count(manifest.digest.samples),
-                             payload_text(manifest), manifest.source.kind,
+                             payload_text(manifest),
+                             info.is_join() ? join : std::string_view(manifest.source.kind),
                              format_count(manifest.source.samples)));
   if (!manifest.runs.empty()) {
     add("appended", format_counted(manifest.runs.size() - 1, "time", "times"));
@@ -257,7 +261,11 @@ int run_info(const CommandLine& line, Console& console) {
   if (info.is_complete || console.is_json()) {
     Json facts = info_facts(info);
     if (info.contents) add_array_facts(facts, info);
-    console.report(facts, info.is_complete ? info_text(info, request) : "");
+    const std::string_view join = line.has("axis")           ? "arrays as --axis says"
+                                  : line.has("raw")          ? "numbers as --raw says"
+                                  : line.words().size() == 1 ? "a file of arrays"
+                                                             : kJoinedInputs;
+    console.report(facts, info.is_complete ? info_text(info, request, join) : "");
   }
   if (info.bad_file_count > 0) {
     console.hint(

@@ -38,8 +38,7 @@ namespace {
 
 VerifyRequest verify_request_of(const CommandLine& line) {
   VerifyRequest request;
-  if (!are_inputs_with_names(line.words()) && !line.has("axis"))
-    request.dataset = dataset_word(line);
+  if (!joined_inputs(line)) request.dataset = dataset_word(line);
   if (int{line.flag("quick")} + int{line.flag("full")} + int{line.flag("deep")} > 1) {
     throw Error(Code::usage, "--quick, --full and --deep exclude one another")
         .hint("--full is the default");
@@ -56,6 +55,7 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   request.labels = label_file_of(line);
   refuse_idle_labels(request);
   request.join = join_option(line);
+  if (!request.against.empty()) request.raw = raw_option(line);
   if (!request.dataset.empty()) refuse_idle_join(line, request.against, "--against");
   request.index_folder = line.text_or_none("index-dir");
   request.is_strict = line.flag("strict");
@@ -357,7 +357,9 @@ int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& co
     part.join = {};
     const std::string name = word.substr(0, word.size() - part.dataset.size());
     if (!can_be_verified(part.dataset)) continue;
-    const std::optional<Verified> own = verify_file(part, !inputs.axes.empty(), console, list);
+    const bool is_only_read = inputs.raw.is_given() || are_arrays_alone({part.dataset});
+    const std::optional<Verified> own =
+        is_only_read ? std::nullopt : verify_file(part, !inputs.axes.empty(), console, list);
     if (!own) continue;
     const Verified& verified = *own;
     json["parts"][name.empty() ? word : name.substr(0, name.size() - 1)] =
@@ -394,7 +396,10 @@ int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& co
   text += fmt::format(
       "{}: {} {}{}\n", printable(text_of_inputs(inputs.inputs)),
       format_counted(join.samples, "sample", "samples"),
-      inputs.inputs.size() == 1 ? "read along --axis" : "joined",
+      inputs.raw.is_given()                              ? "read as --raw says"
+      : inputs.inputs.size() == 1 && inputs.axes.empty() ? "read"
+      : inputs.inputs.size() == 1                        ? "read along --axis"
+                                                         : "joined",
       join.alone == 0
           ? ""
           : fmt::format(", {} without a partner", format_counted(join.alone, "sample", "samples")));

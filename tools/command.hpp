@@ -125,6 +125,9 @@ void say_limits(const CommandLine& line, const Events& events);
 /// --parse. Nullopt: it was not given. Errors: Code::usage for a word that it does not take.
 [[nodiscard]] Parsing parsing_option(const CommandLine& line);
 
+/// --raw and --raw-offset. Errors: Code::usage.
+[[nodiscard]] RawNumbers raw_option(const CommandLine& line);
+
 /// --on and --partners. Errors: Code::usage for a word that one of them does not take.
 [[nodiscard]] JoinRequest join_option(const CommandLine& line);
 /// Refuses --on and --partners where `option` does not name several sources. Errors: Code::usage.

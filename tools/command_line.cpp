@@ -254,9 +254,13 @@ std::string dataset_word(const CommandLine& line, std::size_t others) {
 std::optional<InputRequest> joined_inputs(const CommandLine& line, std::size_t others) {
   std::vector<std::string> words = line.words();
   words.resize(words.size() - std::min(words.size(), others));
-  if (!are_inputs_with_names(words) && !line.has("axis")) return std::nullopt;
-  if (words.empty()) line.require_words(others + 1);
   InputRequest inputs;
+  // Of a dataset that is compared, --raw is for what it is compared with.
+  if (!line.has("against")) inputs.raw = raw_option(line);
+  if (!are_inputs_with_names(words) && !line.has("axis") && !inputs.raw.is_given() &&
+      !are_arrays_alone(words))
+    return std::nullopt;
+  if (words.empty()) line.require_words(others + 1);
   if (line.has("axis")) inputs.axes = parse_axes(line.text("axis"));
   inputs.inputs = std::move(words);
   inputs.generator = kGenerator;
@@ -323,6 +327,14 @@ Parsing parsing_option(const CommandLine& line) {
   const bool is_pattern = parse.find('=') != std::string::npos;
   return wanted_parsing(parse.empty() || is_pattern ? parse : line.choice("parse"),
                         line.text_or_none("database"));
+}
+
+RawNumbers raw_option(const CommandLine& line) {
+  if (line.has("raw")) return parse_raw(line.text("raw"), line.count("raw-offset").value_or(0));
+  if (line.has("raw-offset"))
+    throw Error(Code::usage, "--raw-offset has no effect without --raw")
+        .hint("leave it out, or pass --raw with the type of the numbers");
+  return {};
 }
 
 JoinRequest join_option(const CommandLine& line) {

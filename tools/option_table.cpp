@@ -35,6 +35,11 @@ constexpr Option kOptions[] = {
     {"convert verify info ls cat report", "axis", "NAME=AXIS,...", "",
      "(arrays, in HDF5 files too) axis along which their samples lie, from 0, or -1 for the last: "
      "images=-1; default: the first"},
+    {"convert verify info ls cat report resample", "raw", "DTYPE[,N...]", "",
+     "(files of numbers without a header) the type of the numbers, and the sides of a row: uint16, "
+     "or uint16,400"},
+    {"convert verify info ls cat report resample", "raw-offset", "BYTES", "",
+     "with --raw, bytes before the first row of each file; default: 0"},
     {"convert resample", "io", "auto|direct|buffered", "auto",
      "bypass the page cache, or write through it"},
     {"convert resample", "overwrite", "", "", "replace existing outputs"},

@@ -73,6 +73,7 @@ ConvertRequest output_request_of(const CommandLine& line) {
   if (line.has("layout")) options.layout = line.choice("layout");
   request.verify = line.flag("verify");
   choose_output(request, options);
+  request.raw = raw_option(line);
   if (line.has("fields"))
     request.fields.only = split_list(line.text("fields"), "--fields", "field");
   request.generator = kGenerator;

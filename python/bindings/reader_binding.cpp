@@ -126,7 +126,8 @@ class Reader {
          const std::string& cache, std::optional<bool> verifies,
          const std::optional<std::string>& parse, const std::optional<std::string>& database,
          const std::string& opened_before, const std::optional<std::string>& on,
-         const std::optional<std::string>& partners, const std::optional<std::string>& axis) {
+         const std::optional<std::string>& partners, const std::optional<std::string>& axis,
+         const std::optional<std::string>& raw_type, std::optional<std::uint64_t> raw_offset) {
     LoaderRequest request{.path = raw(words.at(0)),
                           .index_folder = raw(index_folder),
                           .parsing = wanted_parsing(parse.value_or(""), database.value_or("")),
@@ -136,13 +137,14 @@ class Reader {
                           .cache = cache_named(cache),
                           .generator = "shale " SHALE_VERSION,
                           .opened_before = opened_before};
-    if (words.size() > 1 || axis) {
-      InputRequest inputs;
+    InputRequest inputs;
+    for (const nb::bytes& word : words) inputs.inputs.push_back(raw(word));
+    if (words.size() > 1 || axis || raw_type || are_arrays_alone(inputs.inputs)) {
       if (axis) inputs.axes = parse_axes(*axis);
       inputs.generator = request.generator;
       inputs.container = {request.index_folder, request.parsing};
       inputs.join = join_named(on.value_or(""), partners.value_or(""));
-      for (const nb::bytes& word : words) inputs.inputs.push_back(raw(word));
+      if (raw_type) inputs.raw = parse_raw(*raw_type, raw_offset.value_or(0));
       request.path = text_of_inputs(inputs.inputs);
       request.open_instead = [inputs](const Events& events) {
         return open_joined_inputs(inputs, events);
@@ -440,10 +442,11 @@ void bind_reader(nb::module_& module) {
                     std::optional<bool>, const std::optional<std::string>&,
                     const std::optional<std::string>&, const std::string&,
                     const std::optional<std::string>&, const std::optional<std::string>&,
-                    const std::optional<std::string>&>(),
+                    const std::optional<std::string>&, const std::optional<std::string>&,
+                    std::optional<std::uint64_t>>(),
            "words"_a, "index_folder"_a, "cache"_a, "verify"_a.none(), "parse"_a.none(),
            "database"_a.none(), "opened_before"_a, "on"_a = nb::none(), "partners"_a = nb::none(),
-           "axis"_a = nb::none())
+           "axis"_a = nb::none(), "raw"_a = nb::none(), "raw_offset"_a = nb::none())
       .def("select", &Reader::select, "names"_a, "decodings"_a)
       .def("sharing", &Reader::sharing)
       .def("read", &Reader::read, "rows"_a, "into"_a = nb::none())

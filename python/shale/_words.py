@@ -116,6 +116,21 @@ def axes_text(value: Any, name: str) -> str:
     return ",".join(f"{text(array, f'a name in {name}')}={operator.index(axis)}" for array, axis in value.items())
 
 
+def raw_arguments(raw: Any, offset: Optional[int]) -> Tuple[Optional[str], Optional[int]]:
+    if raw is None and offset is not None:
+        raise UsageError("raw_offset has no effect without raw")
+    return None if raw is None else raw_text(raw, "raw"), offset
+
+
+def raw_text(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return str(np.dtype(value).str).lstrip("|")
+    except TypeError as error:
+        raise UsageError(f"{name} is {value!r}, expected a numpy dtype, or text such as 'uint16,400'") from error
+
+
 def _pairs(value: Any, name: str) -> List[bytes]:
     if not isinstance(value, Mapping):
         raise UsageError(f"{name} is {value!r}, expected a mapping of sources to outputs")
@@ -125,7 +140,7 @@ def _pairs(value: Any, name: str) -> List[bytes]:
 
 # By what the help calls a value: what Python has otherwise than as one string.
 _VALUES: Dict[str, Callable[[Any, str], Any]] = {
-    **dict.fromkeys(("N", "K"), _number),
+    **dict.fromkeys(("N", "K", "BYTES"), _number),
     **dict.fromkeys(("FILE", "DIR", "DATASET|FILE", "FILE.html", "FILE.npy", "OUT.npy"), path_bytes),
     **dict.fromkeys(("SOURCE", "COPY|SOURCE"), inputs),
     **dict.fromkeys(("[FIELD:]SIZE", "[FIELD:]center=WxH", "[FIELD:]keep|jpeg|png|raw", "[FIELD:]N", "[FIELD:]rgb|gray|keep"), image_rules),
@@ -134,6 +149,7 @@ _VALUES: Dict[str, Callable[[Any, str], Any]] = {
     "OLD:NEW,...": _renamed,
     "FIELD:DTYPE,...": _cast,
     "NAME=AXIS,...": axes_text,
+    "DTYPE[,N...]": raw_text,
     "I/N|slurm|slurm/N|mpi": part_text,
     "N|all": _sample_count,
     "NAME=SHARE,...|FILE": split_words,

@@ -44,6 +44,8 @@ def convert(
     cast: Union[None, str, Mapping[str, Any]] = None,
     lossy: bool = False,
     axis: Union[None, str, Mapping[str, int]] = None,
+    raw: Any = None,
+    raw_offset: Optional[int] = None,
     labels: Optional[Path] = None,
     label_column: Optional[str] = None,
     key_column: Optional[str] = None,
@@ -120,6 +122,8 @@ def convert(
         cast: other types for the numbers of fields: ``{"x": "float32", "y": np.uint16}``. Numbers that do not fit are refused.
         lossy: with ``cast``, numbers that do not fit become the nearest that do.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
+        raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
+        raw_offset: with ``raw``, the bytes before the first row of each file.
         labels: of a flat folder: a CSV, TSV or JSON lines file of path,label, with class names or integers; or a known list of ILSVRC:
             Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``. Annotations of COCO
             (a file), Pascal VOC or YOLO (a folder of files): boxes and categories of each image.
@@ -269,6 +273,8 @@ def verify(
     on: Optional[str] = None,
     partners: Optional[str] = None,
     axis: Union[None, str, Mapping[str, int]] = None,
+    raw: Any = None,
+    raw_offset: Optional[int] = None,
     index_dir: Optional[Path] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
@@ -291,6 +297,8 @@ def verify(
         label_column, key_column, label_separator, strip_prefix: as in :func:`convert`.
         on, partners: how inputs with names are joined, as in :func:`convert`.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
+        raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
+        raw_offset: with ``raw``, the bytes before the first row of each file.
         index_dir: for a file of another tool, the directory of its index.
         jobs, memory: same as for ``convert``.
         progress: called as ``progress(done, total)`` in bytes; see ``convert``.
@@ -317,6 +325,8 @@ def info(
     on: Optional[str] = None,
     partners: Optional[str] = None,
     axis: Union[None, str, Mapping[str, int]] = None,
+    raw: Any = None,
+    raw_offset: Optional[int] = None,
 ) -> DatasetInfo:
     """What a dataset holds, from its manifest: the command ``shale info``.
 
@@ -324,6 +334,8 @@ def info(
         dataset: a dataset, a file of another tool, several (a list), or inputs that are joined (a mapping).
         on, partners: how they are joined; see ``convert``.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
+        raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
+        raw_offset: with ``raw``, the bytes before the first row of each file.
         index_dir: for a file of another tool, the directory of its index.
         parse: how values of an LMDB file become fields; see ``convert``.
         database: named databases of an LMDB file; see ``convert``.
@@ -334,7 +346,7 @@ def info(
     place = place_of(dataset, on, partners)
     if isinstance(place, JoinedPath):
         on, partners = place.on, place.partners
-    given = {"index_dir": index_dir, "parse": parse, "database": database, "on": on, "partners": partners, "axis": axis}
+    given = {"index_dir": index_dir, "parse": parse, "database": database, "on": on, "partners": partners, "axis": axis, "raw": raw, "raw_offset": raw_offset}
     return dataset_info(run("info", words_of_place(place), given)[0])
 
 

@@ -15,7 +15,7 @@ from shale._places import JoinedPath, place_of, words_of_place
 from shale._raw_dtypes import as_array, as_numbers, dtype_of, name_of
 from shale._results import DatasetInfo
 from shale._samples import SampleSequence, chosen_rows
-from shale._words import Translation, axes_text, choices
+from shale._words import Translation, axes_text, choices, raw_arguments
 from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
 from shale.lists import Chosen, Select, read_chosen
@@ -42,8 +42,7 @@ class Dataset(_Base):
 
     ``path`` is a dataset that ``shale convert`` wrote, or an LMDB, HDF5, TFRecord or .npy file of any
     other tool (for an LMDB also its directory). Nothing of it is mapped into memory, locked or
-    created: samples are read by ``pread``, at the places that the index gives, or that follow from
-    the number of the row where all samples have one size (arrays, which need no index).
+    created: samples are read by ``pread``, at the places that the index gives, or that follow from the number of the row (arrays).
 
     ``ds[i]`` is a dictionary with one entry per field, which ``torch.utils.data.default_collate`` takes:
 
@@ -97,13 +96,13 @@ class Dataset(_Base):
             of 1 MiB that a value lies in, which is read whole. False: nothing is verified. What is
             wrong is read once more, past the page cache, before DamagedError is raised.
         cache: what reading leaves in the page cache. ``"keep"``: all of it. ``"drop"``: nothing;
-            what was read is dropped. ``"direct"``: reads bypass the cache (same as ``"drop"`` where
-            the file system refuses). Up to 64 MiB of the indexes stay in any case.
-        index_dir: for files of other tools, the directory of their index; if it is missing there, or a
-            file has changed since, it is built. Default: an index beside the file is used;
-            without one, the file is indexed in memory.
+            what was read is dropped. ``"direct"``: reads bypass the cache (same as ``"drop"`` where the file system refuses). Up to 64 MiB
+            of the indexes stay in any case.
+        index_dir: for files of other tools, the directory of their index; if it is missing there, or a file has changed since, it is
+            built. Default: an index beside the file is used; without one, the file is indexed in memory.
         parse, database, axis: how a file of another tool is read: ``"plain"``, ``"msgpack"``, a layout, or patterns of keys; named databases of
             an LMDB; ``{"images": -1}``. See ``convert``. Default: what the index says, else what the file is; the first axis.
+        raw, raw_offset: what files of numbers without a header hold, ``"uint16,400"`` for rows of 400, and the bytes before the first row.
         split: name of a split, such as ``"train"``: the dataset is ``path/split``.
         indices: rows of the dataset, in any order, or a boolean mask: the samples are these (subsets, folds). Kept as 8 bytes
             each, or as a range. ``find``, ``column`` and ``len`` follow it.
@@ -113,11 +112,9 @@ class Dataset(_Base):
             functions. A tuple of names, ``("rgb", "flow")``, gives all of them the same numbers, chosen for the shortest. ``transform`` is called once
             for each sample, with all of the clip.
         lazy: names of lists that become a ``LazyList``: nothing of them is read before it is asked for.
-        as_tuple: names of fields: a sample is a tuple of their values instead of a dictionary. Only these are read
-            unless ``fields`` names more.
+        as_tuple: names of fields: a sample is a tuple of their values instead of a dictionary. Only these are read unless ``fields`` names more.
 
-    A dataset that is replaced or removed, or a file that is written to, while it is open raises
-    MismatchError at the next read.
+    A dataset that is replaced or removed, or a file that is written to, while it is open raises MismatchError at the next read.
 
     Processes: an instance pickles to its arguments (under 4 KiB besides ``transform``). Every process
     opens its own files when it reads, also after a fork, and finds the samples that there were when the instance
@@ -147,6 +144,8 @@ class Dataset(_Base):
         on: Optional[str] = None,
         partners: Optional[str] = None,
         axis: Union[None, str, Mapping[str, int]] = None,
+        raw: Any = None,
+        raw_offset: Optional[int] = None,
     ) -> None:
         if transform is not None and not callable(transform):
             raise UsageError(f"transform is {transform!r}, expected a function of a sample")
@@ -171,6 +170,7 @@ class Dataset(_Base):
         self.parse = parse if is_pattern else one_of(parse, "parse", (None, *choices("info", "parse")))
         self.database = None if database is None else ",".join(field_names(database, "database"))
         self.axis = None if axis is None else axes_text(axis, "axis")
+        self.raw, self.raw_offset = raw_arguments(raw, raw_offset)
         self._chosen = Chosen(lazy, select)
         self.indices: Any = None
         self._opened: Optional[_shale.Reader] = None
@@ -200,7 +200,7 @@ class Dataset(_Base):
         proof = None if isinstance(self.verify, str) else self.verify
         join = (self.path.on, self.path.partners) if isinstance(self.path, JoinedPath) else (None, None)
         try:
-            reader = _shale.Reader(words, index_dir, self.cache, proof, self.parse, self.database, self._opened_before, *join, self.axis)
+            reader = _shale.Reader(words, index_dir, self.cache, proof, self.parse, self.database, self._opened_before, *join, self.axis, self.raw, self.raw_offset)
         except Error as error:
             Translation([b"info", *words, index_dir]).apply_to(error)
             splits = _splits_in(self.path)
@@ -257,7 +257,7 @@ class Dataset(_Base):
         return names
 
     def _opener(self) -> tuple:
-        return Dataset, (self.path, self.verify, self.cache, self.index_dir, self.parse, self.database, self.axis)
+        return Dataset, (self.path, self.verify, self.cache, self.index_dir, self.parse, self.database, self.axis, self.raw, self.raw_offset)
 
     def __getstate__(self) -> Any:
         kept = {name: value for name, value in self.__dict__.items() if name not in _CACHED}
@@ -512,7 +512,7 @@ class Dataset(_Base):
 
         Of all of the dataset, also with ``indices``, and with what was appended to it since it was opened.
         """
-        return info(self.path, index_dir=self.index_dir, parse=self.parse, database=self.database, axis=self.axis)
+        return info(self.path, index_dir=self.index_dir, parse=self.parse, database=self.database, axis=self.axis, raw=self.raw, raw_offset=self.raw_offset)
 
     def __repr__(self) -> str:
         if self._is_closed:

@@ -70,6 +70,8 @@ def report(
     on: Optional[str] = None,
     partners: Optional[str] = None,
     axis: Union[None, str, Mapping[str, int]] = None,
+    raw: Any = None,
+    raw_offset: Optional[int] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
     progress: Progress = None,
@@ -83,6 +85,8 @@ def report(
         verify: also verify the dataset, as :func:`verify` does.
         overwrite: replace an earlier report at ``out``. Any other file is never replaced.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
+        raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
+        raw_offset: with ``raw``, the bytes before the first row of each file.
         index_dir: for a file of another tool, the directory of its index.
         parse: how values of LMDB files become fields; see ``convert``.
         database: named databases of LMDB files; see ``convert``.

@@ -78,6 +78,8 @@ def resample(
     dry_run: bool = False,
     io: str = "auto",
     progress: Progress = None,
+    raw: Any = None,
+    raw_offset: Optional[int] = None,
 ) -> ResampleResult:
     """Draws rows of an array of shape (n, ...) into another array, of shape (rows, ...), or into shards. Any size.
 
@@ -112,6 +114,8 @@ def resample(
         shard_samples: the maximum number of samples in a shard.
         overwrite: replace existing outputs.
         dry_run: report what would be written, and write nothing.
+        raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
+        raw_offset: with ``raw``, the bytes before the first row of each file.
         io: ``"direct"`` writes bypass the page cache, ``"buffered"`` ones use it; ``"auto"`` chooses.
         progress: called as ``progress(done, total)``, in rows over all passes and all outputs, from the calling
             thread, at most ten times a second and once with ``done == total``, before the outputs get

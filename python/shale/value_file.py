@@ -125,8 +125,9 @@ def reopened(kind: Callable[..., Origin], arguments: tuple) -> Origin:
     """The dataset of what came out of a pickle, which all of them share."""
     dataset: Optional[Origin] = _reopened.get(arguments)
     if dataset is None or dataset._is_closed:
-        path, verify, cache, index_dir, parse, database, axis = arguments
-        dataset = _reopened[arguments] = kind(path, (), verify=verify, cache=cache, index_dir=index_dir, parse=parse, database=database, axis=axis)
+        path, verify, cache, index_dir, parse, database, axis, raw, raw_offset = arguments
+        how = {"index_dir": index_dir, "parse": parse, "database": database, "axis": axis, "raw": raw, "raw_offset": raw_offset}
+        dataset = _reopened[arguments] = kind(path, (), verify=verify, cache=cache, **how)
     return dataset
 
 

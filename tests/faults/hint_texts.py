@@ -59,6 +59,13 @@ NOT_FOLLOWED = {
         "run 'shale verify {}' to see what is damaged",
     ),
     "needs many gray images beside one with colors (tests/interop/test_raw_pixels.py)": ("pass --color gray or --color rgb for all",),
+    "needs files of numbers without a header, which tests/interop/test_raw_numbers.py writes": (
+        "check the type and the length of a row in --raw, and the bytes before the first row in --raw-offset; else the file was truncated",
+        ", and --on-error skip takes the rows that are whole",
+        "leave out --raw; or pass --raw-offset BYTES as well, to read what is behind its header",
+        "if it holds numbers without a header, pass --raw with their type, and the length of a row: --raw uint16,400",
+        "leave it out, or pass --raw with the type of the numbers",
+    ),
     "needs archives of files, which tests/interop/test_zip_archives.py writes": ("run 'shale convert {} OUT --to {}",),
     "needs samples without an image or with several, of an input with names": ("name the field of the images with --fields",),
     "needs files that other writers make, or is told by shale.Dataset (tests/interop/test_set_index.py)": (
@@ -92,7 +99,6 @@ NOT_FOLLOWED = {
         ", or compress it again without --long and --ultra",
         "decompress it on the way: '{} -dc FILE | shale convert - OUTPUT ...'",
         "list what it holds with 'tar --list'",
-        "unpack it, and convert the folder: {} && shale convert FOLDER OUT ...",
         "run 'shale convert {} OUT --to FORMAT'",
         "'shale convert' makes one sample of it with --parse samples, and one of each row with --parse episodes",
         "the files of a set must have the same datasets, types and shapes; make one sample of each file with --parse samples",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shale/arrays/array_file.hpp"
+#include "shale/arrays/open_member.hpp"
 
 #include "tests/fuzz/fuzz_scan.hpp"
 
@@ -25,16 +26,19 @@ void read_all(const shale::ArrayFile& array) {
 
 }  // namespace
 
-// Any bytes are an .npy file or an .npz archive: its arrays lie inside of it and can be read, or
-// the error is a shale::Error about the file.
+// Any bytes are an .npy or idx file, one of them in gzip, an .npz archive, or a pickle: its arrays
+// lie inside of it, or of what was made of its lists, and can be read, or the error is a
+// shale::Error about the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   const shale::test::FuzzedFile file(bytes);
   try {
     for (const shale::ArrayFile& array : shale::open_arrays(file.files()[0].path()).arrays) {
+      const std::uint64_t all = array.file->size();
       const bool is_inside =
           array.archived.has_value() ||
-          (array.data_offset <= size && array.bytes() == size - array.data_offset);
+          (array.data_offset <= all && array.bytes() <= all - array.data_offset &&
+           (!array.member.empty() || array.bytes() == all - array.data_offset));
       if (!is_inside || array.shape.empty()) __builtin_trap();
       if (!array.is_located()) read_all(array);
     }

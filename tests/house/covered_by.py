@@ -3,6 +3,10 @@
 COVERED_BY = {
     "datasets/file_format": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),
     "sources/offered_whole": ("tests/faults/test_salvage.py", "test_the_option_is_named_and_no_default"),
+    "arrays/gzip_member": ("tests/interop/test_raw_numbers.py", "test_idx_files"),
+    "arrays/member_bytes": ("tests/unit/arrays/test_array_file.cpp", "open_member"),
+    "arrays/open_member": ("tests/unit/arrays/test_array_file.cpp", "open_member"),
+    "arrays/pickled_columns": ("tests/interop/test_pickled_columns.py", "test_a_batch_of_cifar"),
     "layouts/value_packing": ("tests/interop/test_lmdb_values.py", "test_json_objects_are_fields"),
     "layouts/json_value": ("tests/interop/test_lmdb_values.py", "test_json_objects_are_fields"),
     "sources/made_of_folder": ("tests/faults/test_against.py", "test_a_flat_folder_whose_labels_were_not_taken"),

@@ -32,8 +32,9 @@ Word split_word(const std::string& input) {
 }
 
 // What has a name is an array, unless it is a folder: several of those are another input.
-bool is_array_word(const Word& word) {
+bool is_array_word(const Word& word, bool is_raw) {
   const std::optional<struct stat> facts = facts_behind(word.path);
+  if (is_raw) return facts && S_ISREG(facts->st_mode);
   if (!word.name.empty()) return !facts || !S_ISDIR(facts->st_mode);
   return facts && S_ISREG(facts->st_mode) && is_array_file(InputFile(word.path));
 }
@@ -94,17 +95,23 @@ std::shared_ptr<const InputFile> closed(const std::string& path) {
   return file;
 }
 
-void add_word(const Word& word, const std::vector<SampleAxis>& axes, bool stays_open,
-              bool takes_truncated, Found& found) {
-  ArrayFiles files = open_arrays(word.path, takes_truncated && axes.empty());
+void add_word(const Word& word, const ArrayChoice& choice, bool stays_open, Found& found) {
+  ArrayReading reading = choice.reading;
+  reading.takes_truncated = reading.takes_truncated && choice.axes.empty();
+  ArrayFiles files = open_arrays(word.path, reading);
   if (!stays_open) {
     const std::shared_ptr<const InputFile> file = closed(word.path);
-    for (ArrayFile& array : files.arrays) array.file = file;
+    for (ArrayFile& array : files.arrays) {
+      if (!array.is_in_memory) array.file = file;
+    }
   }
   if (!files.left_out.empty()) {
     found.notes.push_back(fmt::format("{}: leaving out members that are not arrays: {}",
                                       printable(word.path), printable(names_of(files.left_out))));
   }
+  if (!files.single.empty())
+    found.notes.push_back(fmt::format("{}: passing over what is not a column: {}",
+                                      printable(word.path), printable(names_of(files.single))));
   for (const std::string& member : files.left_out)
     found.left_out.add({.kind = "member", .name = member, .reason = "not_an_array"});
   if (!word.name.empty() && files.arrays.size() > 1) {
@@ -123,7 +130,7 @@ void add_word(const Word& word, const std::vector<SampleAxis>& axes, bool stays_
   };
   for (ArrayFile& array : files.arrays) {
     const Names both = names(array.member);
-    if (const SampleAxis* axis = axis_of(axes, both.member, both.field))
+    if (const SampleAxis* axis = axis_of(choice.axes, both.member, both.field))
       array.put_first(axis->among(array.shape.size()));
     add_array(found.columns, both, std::move(array));
   }
@@ -244,19 +251,16 @@ std::uint64_t ArrayColumn::rows() const {
 std::string path_in_word(const std::string& input) { return split_word(input).path; }
 
 std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& inputs,
-                                               const std::vector<std::string>& fields,
-                                               const std::vector<std::string>& dropped,
-                                               const std::vector<SampleAxis>& axes,
-                                               bool takes_truncated) {
+                                               const ArrayChoice& choice) {
   std::vector<Word> words;
-  std::size_t arrays = 0;
-  for (const std::string& input : inputs) {
-    words.push_back(split_word(input));
-    arrays += is_array_word(words.back()) ? 1 : 0;
-  }
+  const auto is_array = [&](const Word& word) {
+    return is_array_word(word, choice.reading.raw.is_given());
+  };
+  for (const std::string& input : inputs) words.push_back(split_word(input));
+  const auto arrays = std::ranges::count_if(words, is_array);
   if (arrays == 0) return std::nullopt;
-  if (arrays < words.size()) {
-    const auto other = std::find_if_not(words.begin(), words.end(), is_array_word);
+  if (static_cast<std::size_t>(arrays) < words.size()) {
+    const auto other = std::ranges::find_if_not(words, is_array);
     throw Error(Code::usage, "is not an array, but other inputs are")
         .at(other->path)
         .hint("pass only .npy, .npz, .pt or .safetensors files, or a single input");
@@ -264,18 +268,18 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
   Found found;
   constexpr std::uint64_t kOtherFiles = 40;  // of the output, and what is scratch
   const bool stay_open = allow_open_files(words.size() + kOtherFiles);
-  for (const Word& word : words) add_word(word, axes, stay_open, takes_truncated, found);
-  check_axes(axes, found);
-  drop(found, dropped);
+  for (const Word& word : words) add_word(word, choice, stay_open, found);
+  check_axes(choice.axes, found);
+  drop(found, choice.dropped);
   ArrayColumns result;
-  if (fields.empty()) {
+  if (choice.fields.empty()) {
     result = {.columns = std::move(found.columns),
               .notes = std::move(found.notes),
               .left_out = std::move(found.left_out)};
     leave_out_unread(found, result.left_out);
   } else {
     // Whoever names the fields has decided what to leave out.
-    result.columns = selected(found, fields);
+    result.columns = selected(found, choice.fields);
   }
   check_columns(result.columns);
   return result;

@@ -29,20 +29,24 @@ struct ArrayColumns {
 /// a path that exists.
 [[nodiscard]] std::string path_in_word(const std::string& input);
 
-/// What `inputs` are, if they are arrays: each an .npy file, whose column is "x", an .npz archive
-/// or a file of tensors, whose arrays are columns of their names, or "name=file". Inputs of one
-/// name follow one another. A path that exists is a path, whatever it looks like. Nullopt for
-/// inputs that are not arrays at all. `fields`: only these columns, by field or member, in this
-/// order; empty: all that fields can hold, but for those that are `dropped`. `axes`: of columns
-/// whose rows do not lie along the first. `takes_truncated`: as open_arrays.
-/// Errors: same as open_arrays; Code::usage for arrays among other inputs, an archive of several
-/// arrays under one name, a field that is not there; Code::unsupported, by name, for two arrays of
-/// one field; what is wrong with an array that is asked for, or that is not left out; Code::schema,
-/// with both, for arrays of one column that differ in dtype or shape, and for columns that differ
-/// in length.
-[[nodiscard]] std::optional<ArrayColumns> find_array_columns(
-    const std::vector<std::string>& inputs, const std::vector<std::string>& fields,
-    const std::vector<std::string>& dropped = {}, const std::vector<SampleAxis>& axes = {},
-    bool takes_truncated = false);
+/// What is wanted of arrays, and how they are read.
+struct ArrayChoice {
+  std::vector<std::string> fields = {};   ///< only these, by field or member, in this order
+  std::vector<std::string> dropped = {};  ///< not these
+  std::vector<SampleAxis> axes = {};      ///< of columns whose rows do not lie along the first
+  ArrayReading reading = {};
+};
+
+/// What `inputs` are, if they are arrays: each an .npy or idx file, or one that `reading` says to
+/// be raw numbers, whose column is "x", an .npz archive or a file of tensors, whose arrays are
+/// columns of their names, or "name=file". Inputs of one name follow one another. A path that
+/// exists is a path, whatever it looks like. Nullopt for inputs that are not arrays at all. Without
+/// a choice of fields: all that fields can hold. Errors: same as open_arrays; Code::usage for
+/// arrays among other inputs, an archive of several arrays under one name, a field that is not
+/// there; Code::unsupported, by name, for two arrays of one field; what is wrong with an array that
+/// is asked for, or that is not left out; Code::schema, with both, for arrays of one column that
+/// differ in dtype or shape, and for columns that differ in length.
+[[nodiscard]] std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& inputs,
+                                                             const ArrayChoice& choice = {});
 
 }  // namespace shale

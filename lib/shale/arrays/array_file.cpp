@@ -1,26 +1,28 @@
 #include "shale/arrays/array_file.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "shale/base/checksum.hpp"
+#include "shale/arrays/gzip_member.hpp"
+#include "shale/arrays/member_bytes.hpp"
+#include "shale/arrays/pickled_columns.hpp"
 #include "shale/base/error.hpp"
-#include "shale/base/inflate.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/sample_axis.hpp"
 #include "shale/format/tensor_file.hpp"
+#include "shale/io/nameless_file.hpp"
+#include "shale/io/output_file.hpp"
+#include "shale/wire/idx_header.hpp"
 #include "shale/wire/npy_header.hpp"
+#include "shale/wire/stream_kind.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::string_view kMemberSuffix = ".npy";
-constexpr std::size_t kProbeBytes = 4096;        // what tells the format of a file
-constexpr std::size_t kPieceBytes = 128 * 1024;  // compressed bytes read at once
-constexpr std::uint64_t kMostReadAtOnce = 3 << 20;
-constexpr std::uint64_t kSparse = 16;  // a row of which a smaller part is wanted is not read whole
+constexpr std::size_t kProbeBytes = 4096;  // what tells the format of a file
 
 std::vector<std::byte> beginning_of(const InputFile& file) {
   std::vector<std::byte> begin(kProbeBytes);
@@ -33,200 +35,6 @@ std::uint64_t product(std::uint64_t bytes, const std::vector<std::uint64_t>& sha
   for (const std::uint64_t axis : shape) bytes *= axis;  // the header's parser saw that it fits
   return bytes;
 }
-
-// What is wrong with a member, by its name. Offsets of stored members count from their first byte.
-Error in_member(const Error& error, const ZipMember& member, const std::string& path) {
-  if (error.code() == Code::io) return error;
-  const std::uint64_t inside = member.is_deflated ? 0 : error.offset().value_or(0);
-  Error named(error.code(), "{} in member '{}'", error.message(), printable(member.name));
-  named.at(path, member.data_offset + inside);
-  if (!error.hint().empty()) named.hint(error.hint());
-  return named;
-}
-
-// The bytes of one member, from its first on.
-class MemberBytes {
- public:
-  MemberBytes(const InputFile& file, const ZipMember& member) : file_(&file), member_(member) {
-    if (!member.is_deflated) return;
-    inflater_.emplace();
-    buffer_.resize(std::min<std::uint64_t>(kPieceBytes, member.data_bytes));
-  }
-
-  // Fills `into`. With the member's last byte, all of them are proved.
-  void read(std::span<std::byte> into) {
-    if (into.size() > member_.bytes - given_) {
-      throw Error(Code::bug, "{} bytes requested from a member that has {} left", into.size(),
-                  member_.bytes - given_);
-    }
-    if (inflater_) {
-      inflate(into);
-    } else {
-      file_->read_exact(member_.data_offset + given_, into);
-    }
-    given_ += into.size();
-    crc32_ = crc32(into, crc32_);
-    if (given_ == member_.bytes) prove();
-  }
-
- private:
-  template <class... Args>
-  [[nodiscard]] Error damaged(fmt::format_string<Args...> format, Args&&... args) const {
-    Error error(Code::damaged, format, std::forward<Args>(args)...);
-    error.at(file_->path(), member_.data_offset + taken_);
-    error.hint("the archive changed after it was written; copy it again");
-    return error;
-  }
-
-  void inflate(std::span<std::byte> into) {
-    for (std::size_t done = 0; done < into.size();) {
-      const std::size_t given = inflate_some(into.subspan(done));
-      done += given;
-      if (has_stalled_) {
-        throw damaged("member '{}' inflates to {} bytes, but the archive's directory says {}",
-                      printable(member_.name), given_ + done, member_.bytes);
-      }
-    }
-  }
-
-  // Gives what one piece holds. Stalled: nothing more will come.
-  std::size_t inflate_some(std::span<std::byte> into) {
-    has_stalled_ = has_ended_;
-    if (has_ended_) return 0;
-    if (piece_.empty() && taken_ < member_.data_bytes) {
-      const std::uint64_t bytes =
-          std::min<std::uint64_t>(buffer_.size(), member_.data_bytes - taken_);
-      file_->read_exact(member_.data_offset + taken_, std::span(buffer_).first(bytes));
-      piece_ = Bytes(buffer_).first(bytes);
-    }
-    try {
-      const Inflater::Progress progress = inflater_->inflate(piece_, into);
-      piece_ = piece_.subspan(progress.taken);
-      taken_ += progress.taken;
-      has_ended_ = progress.has_ended;
-      has_stalled_ = progress.taken + progress.given == 0;
-      return progress.given;
-    } catch (const Error& error) {
-      throw in_member(error, member_, file_->path());
-    }
-  }
-
-  void prove() {
-    if (inflater_) prove_end();
-    if (crc32_ == member_.crc32) return;
-    throw member_checksum_error(member_, crc32_, file_->path());
-  }
-
-  // The stream ends where the array does, and fills the room that the directory says.
-  void prove_end() {
-    std::byte further{};
-    // Also where all is taken: the inflater may not have looked at its last bits yet.
-    while (!has_ended_ && !has_stalled_) {
-      if (inflate_some({&further, 1}) == 0) continue;
-      throw damaged("member '{}' inflates to more than {} bytes", printable(member_.name),
-                    member_.bytes);
-    }
-    if (has_ended_ && inflater_->stream_bytes() == member_.data_bytes) return;
-    throw damaged("compressed data of member '{}' ends after {} bytes, expected {}",
-                  printable(member_.name), inflater_->stream_bytes(), member_.data_bytes);
-  }
-
-  const InputFile* file_;
-  ZipMember member_;
-  std::optional<Inflater> inflater_;
-  std::vector<std::byte> buffer_;
-  Bytes piece_;              // what is not taken yet of buffer_
-  std::uint64_t taken_ = 0;  // compressed bytes that the inflater has
-  std::uint64_t given_ = 0;
-  std::uint32_t crc32_ = 0;
-  bool has_ended_ = false, has_stalled_ = false;
-};
-
-class MemberStream final : public RowStream {
- public:
-  explicit MemberStream(const ArrayFile& array)
-      : file_(array.file), bytes_(*array.file, *array.archived) {
-    std::vector<std::byte> header(array.archived->bytes - array.bytes());
-    bytes_.read(header);
-  }
-  void read_rows(std::span<std::byte> into) override { bytes_.read(into); }
-
- private:
-  std::shared_ptr<const InputFile> file_;
-  MemberBytes bytes_;
-};
-
-// The rows of an array whose axes may run in any order and with any step, as a view of a tensor
-// does. A row that lies densely is read at once, any other one run of elements after the other.
-class StridedStream final : public RowStream {
- public:
-  explicit StridedStream(const ArrayFile& array)
-      : array_(array), item_bytes_(array.dtype.item_bytes()), window_(*array_.file) {
-    std::size_t axes = array_.shape.size();
-    run_bytes_ = item_bytes_;
-    // The last axes, as long as their elements lie one after the other, are one run.
-    while (axes > 1 && step_of(axes - 1) == run_bytes_) run_bytes_ *= array_.shape[--axes];
-    std::uint64_t span = run_bytes_;
-    row_bytes_ = run_bytes_;
-    for (std::size_t axis = 1; axis < axes; ++axis) {
-      axes_.push_back({array_.shape[axis], step_of(axis)});
-      row_bytes_ *= array_.shape[axis];
-      if (array_.shape[axis] > 0) span += (array_.shape[axis] - 1) * step_of(axis);
-    }
-    span_ = span <= kMostReadAtOnce && span / kSparse <= row_bytes_ ? span : 0;
-    index_.resize(axes_.size());
-  }
-
-  void read_rows(std::span<std::byte> into) override {
-    if (row_bytes_ == 0) return;
-    for (; !into.empty(); into = into.subspan(row_bytes_)) {
-      const std::uint64_t begin = array_.data_offset + row_++ * step_of(0);
-      const Bytes row = span_ > 0 ? window_.view(begin, span_) : Bytes();
-      for (std::uint64_t done = 0; done < row_bytes_; done += run_bytes_) {
-        const std::uint64_t offset = next_run();
-        const Bytes run = span_ > 0 ? row.subspan(offset, run_bytes_)
-                                    : view_run(begin + offset, into.subspan(done, run_bytes_));
-        if (!run.empty()) std::memcpy(into.data() + done, run.data(), run_bytes_);
-      }
-    }
-  }
-
- private:
-  struct Axis {
-    std::uint64_t length, step;
-  };
-
-  [[nodiscard]] std::uint64_t step_of(std::size_t axis) const {
-    return array_.strides[axis] * item_bytes_;
-  }
-
-  // A large run is read where it is wanted: there is nothing to copy then.
-  Bytes view_run(std::uint64_t offset, std::span<std::byte> into) {
-    if (run_bytes_ <= kMostReadAtOnce) return window_.view(offset, run_bytes_);
-    array_.file->read_exact(offset, into);
-    return {};
-  }
-
-  // Where it begins, from the beginning of the row; after the last one comes the first again.
-  std::uint64_t next_run() {
-    std::uint64_t offset = 0;
-    for (std::size_t axis = 0; axis < axes_.size(); ++axis)
-      offset += index_[axis] * axes_[axis].step;
-    for (std::size_t axis = axes_.size(); axis-- > 0;) {
-      if (++index_[axis] < axes_[axis].length) break;
-      index_[axis] = 0;
-    }
-    return offset;
-  }
-
-  const ArrayFile array_;
-  const std::uint64_t item_bytes_;
-  WindowReader window_;
-  std::vector<Axis> axes_;  // those between the rows and the runs
-  std::vector<std::uint64_t> index_;
-  std::uint64_t run_bytes_ = 0, row_bytes_ = 0, row_ = 0;
-  std::uint64_t span_ = 0;  // of a row that is read whole; else 0
-};
 
 // The array whose file of `size` bytes is what `read` gives, first to last.
 template <class Read>
@@ -282,12 +90,8 @@ ArrayFile array_behind(NpyHeader header, std::uint64_t size, const std::string& 
           .whole_rows = whole};
 }
 
-ArrayFile open_npy(const std::shared_ptr<const InputFile>& file, bool takes_truncated) {
-  std::uint64_t at = 0;
-  NpyHeader header = read_header(file->size(), file->path(), [&](std::span<std::byte> into) {
-    file->read_exact(at, into);
-    at += into.size();
-  });
+ArrayFile lone_array(const std::shared_ptr<const InputFile>& file, NpyHeader header,
+                     bool takes_truncated) {
   if (header.shape.empty()) throw no_axes(file->path());
   ArrayFile array = array_behind(
       std::move(header), file->size(), file->path(),
@@ -297,6 +101,102 @@ ArrayFile open_npy(const std::shared_ptr<const InputFile>& file, bool takes_trun
       },
       takes_truncated);
   array.file = file;
+  return array;
+}
+
+NpyHeader npy_header_of(const InputFile& file) {
+  std::uint64_t at = 0;
+  return read_header(file.size(), file.path(), [&](std::span<std::byte> into) {
+    file.read_exact(at, into);
+    at += into.size();
+  });
+}
+
+// ---- files that are compressed as a whole
+
+// Of the idx or .npy file in it; nullopt if there is none. Its size is known modulo 2^32.
+std::optional<NpyHeader> header_in(const InputFile& file, const GzipMember& gzip) {
+  if (is_npy(gzip.head)) {
+    ZipMember endless = gzip.member;
+    endless.bytes = ~std::uint64_t{0};
+    MemberBytes bytes(file, endless);
+    return read_header(endless.bytes, {}, [&](std::span<std::byte> into) { bytes.read(into); });
+  }
+  std::optional<NpyHeader> header = idx_header_of(gzip.head);
+  if (!header) return std::nullopt;
+  const std::uint64_t bytes = header->data_offset + npy_data_bytes(*header);
+  const bool is_as_long = static_cast<std::uint32_t>(bytes) == gzip.low_bytes;
+  return is_as_long || has_idx_name(file.path()) ? header : std::nullopt;
+}
+
+std::optional<ArrayFile> compressed_array(const std::shared_ptr<const InputFile>& file,
+                                          Bytes begin) {
+  std::optional<GzipMember> gzip = gzip_member_of(*file, begin);
+  std::optional<NpyHeader> header = gzip ? header_in(*file, *gzip) : std::nullopt;
+  if (!header && gzip && has_idx_name(file->path())) {
+    throw Error(Code::damaged, "does not begin like an idx file when it is decompressed")
+        .at(file->path(), gzip->member.data_offset)
+        .hint("copy it again from an intact copy");
+  }
+  if (!header) return std::nullopt;
+  if (header->shape.empty()) throw no_axes(file->path());
+  const std::uint64_t bytes = header->data_offset + npy_data_bytes(*header);
+  if (static_cast<std::uint32_t>(bytes) != gzip->low_bytes) {
+    throw Error(Code::damaged, "the array in it takes {} bytes, but gzip has {} at its end", bytes,
+                gzip->low_bytes)
+        .at(file->path(), file->size() - sizeof gzip->low_bytes)
+        .hint("the file was truncated, or is compressed in parts: 'gunzip' says which");
+  }
+  gzip->member.bytes = bytes;
+  ArrayFile array = array_behind(std::move(*header), bytes, file->path(),
+                                 [](std::uint64_t, std::span<std::byte>) { return false; });
+  array.file = file;
+  array.archived = std::move(gzip->member);
+  return array;
+}
+
+// ---- numbers without a header
+
+// Of what says itself what it is, a header would become numbers.
+void refuse_other_than_raw(const InputFile& file, Bytes begin) {
+  const Format* const format = detect_format({file.path(), begin, file.size()});
+  const StreamKind kind = stream_kind_of(begin.first(std::min(begin.size(), kStreamKindBytes)));
+  const bool is_compressed = kind != StreamKind::other && kind != StreamKind::tar;
+  if (format == nullptr && !is_compressed && !is_array_file(file)) return;
+  Error error(Code::usage, "--raw is for numbers without a header, but the file is {}",
+              is_compressed       ? fmt::format("compressed with {}", name_of(kind))
+              : format != nullptr ? std::string(format->a_file)
+                                  : "an idx file");
+  throw error.at(file.path())
+      .hint(is_compressed ? "decompress it first"
+                          : "leave out --raw; or pass --raw-offset BYTES as "
+                            "well, to read what is behind its header");
+}
+
+ArrayFile open_raw(const std::shared_ptr<const InputFile>& file, const ArrayReading& reading) {
+  const RawNumbers& raw = reading.raw;
+  const std::uint64_t size = file->size(), row_bytes = raw.row_bytes();
+  if (raw.offset == 0) refuse_other_than_raw(*file, beginning_of(*file));
+  if (raw.offset > size) {
+    throw Error(Code::usage, "--raw-offset is {}, but the file has {} bytes", raw.offset, size)
+        .at(file->path());
+  }
+  const std::uint64_t rows = (size - raw.offset) / row_bytes;
+  const std::uint64_t rest = (size - raw.offset) % row_bytes;
+  const bool is_cut = rest > 0 && reading.takes_truncated && rows > 0;
+  if (rest > 0 && !is_cut) {
+    throw Error(Code::damaged, "{} of {} bytes are followed by {} more {}",
+                format_counted(rows, "row", "rows"), row_bytes, rest, rest == 1 ? "byte" : "bytes")
+        .at(file->path(), size - rest)
+        .hint(
+            "check the type and the length of a row in --raw, and the bytes before the first row "
+            "in --raw-offset; else the file was truncated");
+  }
+  ArrayFile array{.file = file, .member = {}, .dtype = raw.type.dtype, .swaps = raw.type.swaps};
+  array.shape = {rows + (is_cut ? 1 : 0)};
+  array.shape.insert(array.shape.end(), raw.row.begin(), raw.row.end());
+  array.data_offset = raw.offset;
+  if (is_cut) array.whole_rows = rows;
   return array;
 }
 
@@ -383,6 +283,34 @@ ArrayFiles checked(ArrayFiles found) {
   return found;
 }
 
+// ---- pickles
+
+// A list, whose elements lie nowhere yet.
+std::shared_ptr<const InputFile> in_memory(const std::string& name, Bytes elements) {
+  const NamelessFile memory(NamelessFile::InMemory{name});
+  OutputFile out(memory.duplicate(), memory.path(), {.io = IoMode::buffered});
+  out.append(elements);
+  (void)out.finish();
+  return std::make_shared<const InputFile>(memory.link());
+}
+
+ArrayFiles arrays_of_pickle(const std::shared_ptr<const InputFile>& file) {
+  PickledColumns pickled = read_pickled_columns(*file);
+  ArrayFiles found;
+  found.left_out = std::move(pickled.others);
+  found.single = std::move(pickled.single);
+  for (PickledColumn& column : pickled.columns) {
+    const std::size_t before = found.arrays.size();
+    add_tensor(std::move(column.tensor), file, found);
+    if (!column.is_apart || found.arrays.size() == before) continue;
+    ArrayFile& list = found.arrays.back();
+    list.file = in_memory(file->path(), column.elements);
+    list.is_in_memory = true;
+    list.data_offset = 0;
+  }
+  return checked(std::move(found));
+}
+
 ArrayFiles arrays_of(StoredTensors tensors, const std::shared_ptr<const InputFile>& file) {
   ArrayFiles found;
   found.left_out = std::move(tensors.left_out);
@@ -436,22 +364,42 @@ bool is_array_file(const InputFile& file) {
   const std::vector<std::byte> begin = beginning_of(file);
   const Format* const format = detect_format({file.path(), begin, file.size()});
   return is_npy(begin) || (is_zip(as_text(begin)) && !is_zip_of_files(file)) ||
-         (format != nullptr && format->tensors != nullptr);
+         (format != nullptr && format->tensors != nullptr) || is_array_file_alone(file);
 }
 
-ArrayFiles open_arrays(const std::string& path, bool takes_truncated) {
+bool is_array_file_alone(const InputFile& file) {
+  const std::vector<std::byte> begin = beginning_of(file);
+  if (idx_header_of_file(begin, file.size(), file.path()) || may_be_pickle(file, begin))
+    return true;
+  const std::optional<GzipMember> gzip = gzip_member_of(file, begin);
+  return gzip && (is_npy(gzip->head) || has_idx_name(file.path()) || header_in(file, *gzip));
+}
+
+ArrayFiles open_arrays(const std::string& path, const ArrayReading& reading) {
   const auto file = std::make_shared<const InputFile>(path);
+  ArrayFiles found;
+  if (reading.raw.is_given()) {
+    found.arrays.push_back(open_raw(file, reading));
+    return found;
+  }
   for (const Format* format : all_formats()) {
     if (format->tensors == nullptr || format->tensors->read == nullptr) continue;
-    if (std::optional<StoredTensors> found = format->tensors->read(*file))
-      return arrays_of(std::move(*found), file);
+    if (std::optional<StoredTensors> tensors = format->tensors->read(*file))
+      return arrays_of(std::move(*tensors), file);
   }
-  ArrayFiles found;
   const std::vector<std::byte> begin = beginning_of(*file);
   if (!is_zip(as_text(begin))) {
     const bool is_cut = begin.empty() && path.ends_with(kMemberSuffix);
-    if (!is_cut && (begin.empty() || !may_be_npy(begin))) throw not_an_array(*file, begin);
-    found.arrays.push_back(open_npy(file, takes_truncated));
+    if (may_be_pickle(*file, begin)) return arrays_of_pickle(file);
+    if (std::optional<NpyHeader> idx = idx_header_of_file(begin, file->size(), path)) {
+      found.arrays.push_back(lone_array(file, *std::move(idx), reading.takes_truncated));
+    } else if (std::optional<ArrayFile> array = compressed_array(file, begin)) {
+      found.arrays.push_back(*std::move(array));
+    } else if (!is_cut && (begin.empty() || !may_be_npy(begin))) {
+      throw not_an_array(*file, begin);
+    } else {
+      found.arrays.push_back(lone_array(file, npy_header_of(*file), reading.takes_truncated));
+    }
     return found;
   }
   WindowReader window(*file);
@@ -472,15 +420,6 @@ ArrayFiles open_arrays(const std::string& path, bool takes_truncated) {
                           printable(path)));
   }
   return checked(std::move(found));
-}
-
-std::unique_ptr<RowStream> open_member(const ArrayFile& array) {
-  if (array.is_located()) {
-    throw Error(Code::bug, "a stream was requested of an array that lies in its file")
-        .at(array.file->path());
-  }
-  if (!array.archived) return std::make_unique<StridedStream>(array);
-  return std::make_unique<MemberStream>(array);
 }
 
 }  // namespace shale

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "shale/arrays/row_stream.hpp"
+#include "shale/arrays/raw_numbers.hpp"
 #include "shale/base/error.hpp"
 #include "shale/data/dtype.hpp"
 #include "shale/io/input_file.hpp"
@@ -14,7 +14,8 @@
 
 // NumPy's files: an .npy file is one array, an .npz archive a zip file with one .npy file per array
 // (numpy.savez stores them, numpy.savez_compressed deflates them). Beside them stand the tensors of
-// .pt and .safetensors files, which are arrays all the same.
+// .pt and .safetensors files, the idx files of MNIST, idx and .npy files in gzip, what Python
+// pickled, and files that hold nothing but numbers, of which somebody else says what they are.
 
 namespace shale {
 
@@ -33,6 +34,8 @@ struct ArrayFile {
   std::vector<std::uint64_t> strides = {};
   /// Of a truncated file: the rows that it still holds; else nothing.
   std::optional<std::uint64_t> whole_rows = {};
+  /// `file` is in memory and has no name: nobody else can open it.
+  bool is_in_memory = false;
 
   /// How far apart, in elements, those lie whose index differs by one in an axis.
   [[nodiscard]] std::vector<std::uint64_t> steps() const;
@@ -57,26 +60,31 @@ struct ArrayFiles {
   std::vector<ArrayFile> arrays;  ///< at least one
   std::vector<UnreadArray> unread = {};
   std::vector<std::string> left_out = {};  ///< members or values of the file that are not arrays
+  std::vector<std::string> single = {};    ///< numbers and strings that are of the file as a whole
 };
 
-/// True for what begins like an .npy file, a zip archive, or a file of tensors.
-/// Errors: Code::io.
+/// True for what begins like an .npy file, a zip archive, a file of tensors, or a pickle; for an
+/// idx file; and for idx and .npy files that are compressed with gzip. Errors: Code::io.
 [[nodiscard]] bool is_array_file(const InputFile& file);
+/// True for one that no format reads in place: only a conversion, and what reads as it does, takes
+/// it. Errors: Code::io.
+[[nodiscard]] bool is_array_file_alone(const InputFile& file);
 
-/// The array of an .npy file, those of an .npz archive, or the tensors of a .pt or .safetensors
-/// file. An .npy file is exactly as long as header and shape say, and so is each member. Errors:
-/// same as InputFile; Code::damaged, with file and offset, and the member of an archive;
-/// Code::unsupported for 0-d arrays, for dtypes that are not of fixed size, for encrypted members,
-/// for files without an array and of another kind; Code::limit as parse_npy_header; same as
-/// read_pt_archive and read_safetensors. What is wrong with one array of several is in `unread`.
-/// `takes_truncated`: a truncated .npy file in C order is not damaged if it has a whole row.
-[[nodiscard]] ArrayFiles open_arrays(const std::string& path, bool takes_truncated = false);
+struct ArrayReading {
+  /// A truncated array in C order that is its whole file is not damaged if it has a whole row.
+  bool takes_truncated = false;
+  RawNumbers raw = {};  ///< if given, the file is numbers without a header
+};
 
-/// The elements of an archive's member from the first on, in its own order of axes and bytes; those
-/// of a tensor with strides in C order. What it hands out of a member is proved by the archive's
-/// checksum and sizes before the last byte is; nothing beyond the array's own bytes is inflated.
-/// Takes 256 KiB, of a tensor 4 MiB; shares `file`.
-/// Errors: Code::bug for an array that is_located(); Code::damaged; Code::io.
-[[nodiscard]] std::unique_ptr<RowStream> open_member(const ArrayFile& array);
+/// The array of an .npy or idx file, those of an .npz archive, the tensors of a .pt or .safetensors
+/// file, or the arrays and lists in a pickled dict. An .npy file is exactly as long as header and
+/// shape say, and so is each member. Errors: same as InputFile; Code::damaged, with file and
+/// offset, and the member of an archive; Code::unsupported for 0-d arrays, for dtypes that are not
+/// of fixed size, for encrypted members, for files without an array and of another kind;
+/// Code::limit as parse_npy_header; same as read_pt_archive, read_safetensors and
+/// read_pickled_columns. What is wrong with one array of several is in `unread`. With `raw`:
+/// Code::damaged for one that is not a whole number of rows; Code::usage for one that says itself
+/// what it is.
+[[nodiscard]] ArrayFiles open_arrays(const std::string& path, const ArrayReading& reading = {});
 
 }  // namespace shale

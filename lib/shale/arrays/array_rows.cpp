@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shale/arrays/open_member.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/io/nameless_file.hpp"
@@ -114,7 +115,7 @@ ScratchNeed ArrayRows::scratch_need(std::uint64_t memory_bytes) const {
 LocatedRows::Segment ArrayRows::locate(std::uint64_t memory_bytes, const Events& events) {
   if (located_)
     return {.path = located_->path(),
-            .file = nullptr,
+            .file = array_.is_in_memory ? located_ : nullptr,
             .offset = offset_,
             .rows = rows(),
             .swaps = array_.swaps};

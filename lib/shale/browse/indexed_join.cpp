@@ -14,12 +14,14 @@
 
 #include "shale/archives/archive_tree.hpp"
 #include "shale/arrays/array_columns.hpp"
+#include "shale/arrays/array_file.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/data/fixed_value.hpp"
 #include "shale/data/sample_axis.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/file_set.hpp"
@@ -44,12 +46,13 @@ namespace shale {
 namespace {
 
 constexpr std::size_t kMostShards = 65'536;
+constexpr std::string_view kDescriptors = "/proc/self/fd/";
 constexpr std::uint64_t kBufferBytes = 256 * 1024;
 constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20;
 
 // What opens an open file once more, also after it has lost its name.
 std::string opened_again(int descriptor) {
-  std::string link = fmt::format("/proc/self/fd/{}", descriptor);
+  std::string link = fmt::format("{}{}", kDescriptors, descriptor);
   const std::string path = path_of(descriptor);
   const std::optional<struct stat> there = facts_behind(path), here = facts_behind(link);
   const bool is_same =
@@ -80,6 +83,26 @@ class JoinIndexer {
     const std::uint64_t all = source_.info().manifest.bytes;
     if (values.most_bytes > 0 && all > values.most_bytes)
       step_ = (all + values.most_bytes - 1) / values.most_bytes;
+  }
+
+  /// Of rows that lie in their files as they are read: a shard wherever a field goes on in another
+  /// file, and no index. Nullopt: some do not, and the source is used up.
+  std::optional<OpenedDataset> place_rows(const std::string& place, const std::string& generator) {
+    constexpr std::uint64_t kAtOnce = 16 << 20;
+    const std::uint64_t rows = std::max<std::uint64_t>(1, kAtOnce / *source_.info().row_bytes);
+    while (const std::optional<PendingSample> run = source_.next(rows)) {
+      events_.stop_if_asked();
+      if (!place_run(*run)) return std::nullopt;
+    }
+    if (shards_.empty()) return std::nullopt;
+    layout_->rows = RowStorage::columns();
+    layout_->has_keys = layout_->has_checksums = false;
+    (void)keys_.finish();
+    for (const ManifestShard& shard : shards_) {
+      samples_ += shard.digest.samples;
+      payload_bytes_ += shard.payload_bytes;
+    }
+    return describe(place, generator);
   }
 
   OpenedDataset index(std::string place, std::string generator) {
@@ -118,6 +141,44 @@ class JoinIndexer {
     list.name = file->link();
     kept_.push_back(file);
     return open(*file);
+  }
+
+  // False: a value lies elsewhere, or otherwise.
+  bool place_run(const PendingSample& run) {
+    const std::size_t count = schema_.fields.size();
+    if (!run.damage.empty() || !run.lacks.empty() || run.columns.size() != count) return false;
+    bool goes_on = !shards_.empty() && run.descriptors == descriptors_;
+    for (std::size_t f = 0; f < count; ++f) {
+      if (run.descriptors[f] < 0 || run.columns[f] || !run.swaps[f].empty()) return false;
+      const std::uint64_t stride = fixed_bytes_of(schema_.fields[f]).value();
+      goes_on = goes_on && shards_.back().bases[f] + shards_.back().digest.samples * stride ==
+                               run.cells[f].place.offset;
+    }
+    if (!goes_on) {
+      if (!layout_) lay_out(run);
+      if (shards_.size() == kMostShards) return false;
+      shard_ = {};
+      shard_.name = std::to_string(shards_.size());
+      add_file(keys_file_->link());
+      for (const int descriptor : run.descriptors) {
+        std::string path = opened_again(descriptor);
+        if (path.starts_with(kDescriptors)) {  // it has no name, and goes with the source
+          const auto file = std::make_shared<const InputFile>(path);
+          path = fmt::format("{}{}", kDescriptors, file->descriptor());
+          kept_.push_back(file);
+        }
+        add_file(path);
+      }
+      for (const IndexCell& cell : run.cells) shard_.bases.push_back(cell.place.offset);
+      shards_.push_back(std::move(shard_));
+      descriptors_ = run.descriptors;
+    }
+    shards_.back().digest.samples += run.rows;
+    for (std::size_t f = 0; f < count; ++f) {
+      if (is_located(schema_.fields[f].kind))
+        shards_.back().payload_bytes += run.cells[f].place.length;
+    }
+    return true;
   }
 
   static void refuse_damaged(const PendingSample& sample) {
@@ -424,6 +485,7 @@ std::string command_words_of(const InputRequest& request) {
   if (request.join.partners != Partners::unset)
     words += request.join.partners == Partners::any ? "--partners any " : "--partners all ";
   if (!request.axes.empty()) words += "--axis " + shell_word(axes_text(request.axes)) + " ";
+  if (request.raw.is_given()) words += options_of(request.raw) + " ";
   for (const std::string& word : request.inputs) words += shell_word(word) + " ";
   words.pop_back();
   return words;
@@ -433,6 +495,13 @@ OpenedDataset open_joined_inputs(const InputRequest& request, const Events& even
   const std::string scratch = temporary_folder();
   std::string place = text_of_inputs(request.inputs);
   std::unique_ptr<Source> source = open_input(request, scratch, events);
+  const std::string command_words = command_words_of(request);
+  if (source->info().row_bytes.value_or(0) > 0) {
+    std::optional<OpenedDataset> rows =
+        JoinIndexer(*source, scratch, command_words, events).place_rows(place, request.generator);
+    if (rows) return *std::move(rows);
+    source = open_input(request, scratch, events);
+  }
   // Arrays alone are one table, whose rows come in runs.
   if (source->info().row_bytes) {
     std::vector<std::string> names;
@@ -441,8 +510,15 @@ OpenedDataset open_joined_inputs(const InputRequest& request, const Events& even
     parts.push_back({.name = {}, .path = place, .source = std::move(source), .named = names});
     source = make_joined_source(std::move(parts), {}, events);
   }
-  return JoinIndexer(*source, scratch, command_words_of(request), events)
+  return JoinIndexer(*source, scratch, command_words, events)
       .index(std::move(place), request.generator);
+}
+
+bool are_arrays_alone(const std::vector<std::string>& words) {
+  return !words.empty() && std::ranges::all_of(words, [](const std::string& word) {
+    const std::optional<struct stat> facts = facts_behind(word);
+    return facts && S_ISREG(facts->st_mode) && is_array_file_alone(InputFile(word));
+  });
 }
 
 bool is_listed_input(const std::string& path) {

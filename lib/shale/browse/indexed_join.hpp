@@ -15,6 +15,10 @@ namespace shale {
 /// files that joined_by_fields() names.
 [[nodiscard]] bool are_inputs_with_names(const std::vector<std::string>& words);
 
+/// True for files of arrays that no format reads in place, and all else reads as it does joins.
+/// Errors: Code::io.
+[[nodiscard]] bool are_arrays_alone(const std::vector<std::string>& words);
+
 /// How messages name them: "x=a.h5 y=b.h5".
 [[nodiscard]] std::string text_of_inputs(const std::vector<std::string>& words);
 

@@ -139,6 +139,8 @@ bool holds_numbers(const Field& field) {
          (field.kind == Kind::tensor && family_of(field.dtype) != NumberFamily::none);
 }
 
+}  // namespace
+
 std::optional<DType> number_dtype(std::string_view name) {
   std::optional<DType> dtype;
   try {
@@ -151,7 +153,9 @@ std::optional<DType> number_dtype(std::string_view name) {
   return dtype && family_of(*dtype) != NumberFamily::none ? dtype : std::nullopt;
 }
 
-}  // namespace
+std::string number_dtypes_text() {
+  return fmt::format("{}, complex64, complex128, datetime64[UNIT] and timedelta64[UNIT]", kReals);
+}
 
 bool is_castable(const DType& from, const DType& to) {
   const NumberFamily before = family_of(from), after = family_of(to);
@@ -224,9 +228,7 @@ std::vector<FieldCast> parse_casts(std::string_view text) {
     const std::optional<DType> dtype = number_dtype(type);
     if (!dtype) {
       throw Error(Code::usage, "--cast: '{}' is not a type of numbers", printable(type))
-          .hint(fmt::format("the types are {}, complex64, complex128, datetime64[UNIT] and "
-                            "timedelta64[UNIT]",
-                            kReals));
+          .hint("the types are " + number_dtypes_text());
     }
     casts.push_back({field, *dtype});
   }

@@ -61,6 +61,12 @@ inline constexpr std::string_view kStandardNames = "standard";
 /// Errors: Code::usage for another form.
 void take_renames(FieldChoice& choice, std::string_view text);
 
+/// A type of numbers by its name, "uint16", "bfloat16", "datetime64[ns]"; nullopt for any other
+/// word.
+[[nodiscard]] std::optional<DType> number_dtype(std::string_view name);
+/// Names of such types, for messages.
+[[nodiscard]] std::string number_dtypes_text();
+
 /// The words of --cast: "x:float32,y:uint16". Errors: Code::usage for another form, a field that is
 /// named twice, and what is not a type of numbers.
 [[nodiscard]] std::vector<FieldCast> parse_casts(std::string_view text);

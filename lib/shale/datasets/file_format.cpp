@@ -1,6 +1,7 @@
 #include "shale/datasets/file_format.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,26 @@ namespace {
 
 constexpr std::uint64_t kProbeBytes = 4096;
 
+std::string beginning_of(const InputFile& file) {
+  std::string head(std::min(kProbeBytes, file.size()), '\0');
+  file.read_exact(0, std::as_writable_bytes(std::span(head)));
+  return head;
+}
+
+// Files by their first bytes, with a command that makes of {} what is read.
+struct OtherFile {
+  std::string_view begin, name, command;
+};
+constexpr OtherFile kOtherFiles[] = {
+    {std::string_view("7z\xbc\xaf\x27\x1c", 6), "a 7z archive",
+     "unpack it, and convert the folder: 7z x '{}' -oFOLDER && shale convert FOLDER OUT ..."},
+    {"Rar!\x1a\x07", "a RAR archive",
+     "unpack it, and convert the folder: unrar x '{}' FOLDER/ && shale convert FOLDER OUT ..."},
+    {"MATLAB 5.0 MAT-file", "a MATLAB 5 file",
+     "save it in MATLAB with -v7.3, or: python3 -c \"import numpy, scipy.io; numpy.savez('x.npz', "
+     "**{{k: v for k, v in scipy.io.loadmat('{}').items() if k[0] != '_'}})\" && shale info x.npz"},
+};
+
 }  // namespace
 
 std::optional<std::string> file_of_path(const std::string& path) {
@@ -36,6 +57,28 @@ const Format* detect_file(const InputFile& file) {
   std::vector<std::byte> head(std::min(kProbeBytes, file.size()));
   file.read_exact(0, head);
   return detect_format({file.path(), head, file.size()});
+}
+
+std::optional<Error> known_but_not_read(const std::string& path) {
+  const std::string begin = beginning_of(InputFile(path));
+  for (const OtherFile& one : kOtherFiles) {
+    if (!begin.starts_with(one.begin)) continue;
+    return Error(Code::unsupported, "is {}, which is not supported as input", one.name)
+        .at(path)
+        .hint(fmt::format(fmt::runtime(one.command), printable(path)));
+  }
+  return std::nullopt;
+}
+
+std::string hint_for_numbers(const std::string& path) {
+  std::string begin = beginning_of(InputFile(path));
+  if (begin.empty()) return {};
+  // The last character may be cut.
+  for (int cut = 0; cut < 4 && !begin.empty() && !is_utf8(begin); ++cut) begin.pop_back();
+  if (is_utf8(begin) && begin.find('\0') == begin.npos) return {};
+  return "if it holds numbers without a header, pass --raw with their type, and the length of a "
+         "row: "
+         "--raw uint16,400";
 }
 
 Error unrecognized(const std::string& path) {
@@ -72,12 +115,17 @@ Error unrecognized(const std::string& path) {
                         holds_arrays ? "npy' (or hdf5, lmdb, record)" : "record' (or lmdb, hdf5)"));
   }
   if (std::optional<Error> error = several_datasets(path)) return *error;
-  return Error(Code::unsupported,
-               "is neither a shale dataset nor a file in a format that shale recognizes")
-      .at(path)
-      .hint(
-          "'shale convert' turns a folder of images or arrays into a dataset; 'shale formats' "
-          "lists the formats");
+  Error error(Code::unsupported,
+              "is neither a shale dataset nor a file in a format that shale recognizes");
+  error.at(path);
+  if (const auto facts = facts_behind(path); facts && S_ISREG(facts->st_mode)) {
+    if (std::optional<Error> known = known_but_not_read(path)) return *known;
+    if (const std::string hint = hint_for_numbers(path); !hint.empty()) return error.hint(hint);
+  }
+  return error.hint(
+      "'shale convert' turns a folder of images or arrays into a dataset; 'shale formats' lists "
+      "the "
+      "formats");
 }
 
 const Format& format_of_file(const InputFile& file) {

@@ -17,6 +17,12 @@ namespace shale {
 
 /// The format of a file, by its content; null if it is of none.
 [[nodiscard]] const Format* detect_file(const InputFile& file);
+/// The error for a file of a kind that is known, but not read, with the way round: archives of
+/// other programs, MATLAB 5. Nullopt for any other. Errors: Code::io.
+[[nodiscard]] std::optional<Error> known_but_not_read(const std::string& path);
+/// What the user of an unknown file is told that may be numbers without a header; empty for text.
+/// Errors: Code::io.
+[[nodiscard]] std::string hint_for_numbers(const std::string& path);
 /// The error for a path that is nothing that shale can read.
 [[nodiscard]] Error unrecognized(const std::string& path);
 /// As detect_file, if the format reads files of other tools. Errors: Code::unsupported if none

@@ -187,12 +187,12 @@ std::string_view split_in(std::string_view name) {
 
 // Files that are hardly parts of one table: splits, or arrays of several names.
 void refuse_several_sets(const std::string& folder, const std::vector<SetMember>& files,
-                         const Format& format) {
+                         std::string_view a_file, bool are_arrays) {
   std::map<std::string, std::size_t> stems;
   for (const SetMember& file : files) ++stems[stem_of(file.name)];
   const bool are_splits =
       std::ranges::any_of(stems, [](const auto& stem) { return !split_in(stem.first).empty(); });
-  if (stems.size() == 1 || !(are_splits || format.tensors != nullptr)) return;
+  if (stems.size() == 1 || !(are_splits || are_arrays)) return;
   constexpr std::size_t kShown = 5;
   std::string shown;
   std::size_t count = 0;
@@ -201,8 +201,8 @@ void refuse_several_sets(const std::string& folder, const std::vector<SetMember>
     shown += fmt::format("{}{} ({})", shown.empty() ? "" : ", ", printable(stem), number);
   }
   throw Error(Code::unsupported,
-              "each of its files is {}, but they seem to be of several sets: {}{}", format.a_file,
-              shown, stems.size() > kShown ? " ..." : "")
+              "each of its files is {}, but they seem to be of several sets: {}{}", a_file, shown,
+              stems.size() > kShown ? " ..." : "")
       .at(folder)
       .hint(fmt::format("name the files of one set, as in 'shale info \"{}\"'",
                         printable(join_path(folder, stems.begin()->first))));
@@ -247,7 +247,7 @@ FilesOfFolder list_files_of(const std::string& folder) {
 std::optional<std::vector<SetMember>> files_of_folder(const std::string& folder) {
   FilesOfFolder all = list_files_of(folder);
   if (all.files.empty()) return std::nullopt;
-  refuse_several_sets(folder, all.files, *all.format);
+  refuse_several_sets(folder, all.files, all.format->a_file, all.format->tensors != nullptr);
   return std::move(all.files);
 }
 
@@ -388,6 +388,28 @@ std::string word_of_split(const std::string& folder, const std::vector<SetMember
 }
 
 }  // namespace
+
+std::optional<std::vector<SetMember>> files_of_any_kind(const std::string& path) {
+  if (!is_plain_folder(path)) return files_of_set(path);
+  std::vector<SetMember> files;
+  visit_names(path, [&](const std::string& name) {
+    if (name.starts_with('.') || is_about_a_file(name)) return true;
+    std::string file = join_path(path, name);
+    const std::optional<struct stat> facts = facts_behind(file);
+    if (!facts || !S_ISREG(facts->st_mode)) {
+      throw Error(Code::unsupported, "holds '{}', which is not a file", printable(name))
+          .at(path)
+          .hint(fmt::format("name the files by a pattern: '{}'",
+                            printable(join_path(path, "*.bin"))));
+    }
+    files.push_back({name, std::move(file)});
+    return true;
+  });
+  if (files.empty()) return std::nullopt;
+  std::ranges::sort(files, is_naturally_less, &SetMember::name);
+  refuse_several_sets(path, files, "numbers", true);
+  return files;
+}
 
 std::vector<SetOfSplit> files_of_splits(const std::string& folder) {
   if (!is_plain_folder(folder)) return {};

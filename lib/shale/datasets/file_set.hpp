@@ -30,6 +30,10 @@ struct SetMember {
 /// sets; same as Format::list_files.
 [[nodiscard]] std::optional<std::vector<SetMember>> files_of_set(const std::string& path);
 
+/// The same for files of any kind, in a folder too, which has nothing else but them. Errors: same
+/// as files_of_set; Code::unsupported for a folder that holds another one.
+[[nodiscard]] std::optional<std::vector<SetMember>> files_of_any_kind(const std::string& path);
+
 /// The files of one split.
 struct SetOfSplit {
   std::string split;  ///< "train"

@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/trimmed.hpp"
 #include "shale/data/json_text.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/layouts/json_value.hpp"
 #include "shale/layouts/value_kinds.hpp"
 #include "shale/layouts/value_layout.hpp"

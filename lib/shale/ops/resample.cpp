@@ -9,6 +9,8 @@
 
 #include <sys/stat.h>
 
+#include "shale/arrays/array_columns.hpp"
+#include "shale/arrays/array_file.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
@@ -197,6 +199,9 @@ class Resampling {
     for (const auto& [input, output] : request_.also) {
       ConvertRequest of_array = conversion_;
       of_array.inputs = {input};
+      const std::string path = path_in_word(input);
+      if (may_be_one_array(path) && facts_behind(path) && is_array_file(InputFile(path)))
+        of_array.raw = {};
       of_array.fields = {};
       add_target(of_array, open_row_table(of_array, scratch_folder_, events_), output);
     }

@@ -54,10 +54,26 @@ std::vector<std::string> files_as_indexed(const DatasetRequest& request,
   return paths;
 }
 
+// Files of any kind, instead of the folders, patterns and lists that stand for them.
+std::vector<std::string> raw_words(const std::vector<std::string>& words) {
+  std::vector<std::string> read;
+  for (const std::string& word : words) {
+    const std::string path = path_in_word(word);
+    const std::string name = word.substr(0, word.size() - path.size());
+    std::optional<std::vector<SetMember>> files;
+    if (!is_file_at(path)) files = files_of_any_kind(path);
+    if (!files) read.push_back(word);
+    for (const SetMember& file : files.value_or(std::vector<SetMember>()))
+      read.push_back(name + file.path);
+  }
+  return read;
+}
+
 }  // namespace
 
 ArrayWords words_as_indexed(const std::vector<std::string>& words, const std::string& index_folder,
-                            const Events& events) {
+                            const RawNumbers& raw, const Events& events) {
+  if (raw.is_given()) return {.words = raw_words(words), .notes = {}};
   ArrayWords read;
   const bool are_files = words.size() > 1 && std::ranges::all_of(words, is_file_at);
   if (are_files && !index_folder.empty()) {

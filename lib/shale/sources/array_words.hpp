@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/arrays/raw_numbers.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
 
@@ -16,9 +17,10 @@ struct ArrayWords {
 
 /// The same words; a folder, pattern or list of arrays is the files in it. What has an index, in
 /// `index_folder` or beside it, is read as that says: a set in its order, and of its files alone.
-/// Errors: same as files_of_set, open_set_index and change_of_indexed; Code::damaged for a file
-/// that is not what was indexed.
+/// If `raw` is given, the files are of any kind, and have no index. Errors: same as files_of_set,
+/// open_set_index and change_of_indexed; Code::damaged for a file that is not what was indexed.
 [[nodiscard]] ArrayWords words_as_indexed(const std::vector<std::string>& words,
-                                          const std::string& index_folder, const Events& events);
+                                          const std::string& index_folder, const RawNumbers& raw,
+                                          const Events& events);
 
 }  // namespace shale

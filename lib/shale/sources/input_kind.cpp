@@ -60,6 +60,7 @@ constexpr InputOption kInputOptions[] = {
     {"--class-order",
      [](const InputRequest& r) { return r.classes.order != ClassOrder::bytewise; }},
     {"--limit", [](const InputRequest& r) { return r.order.choice.limit > 0; }},
+    {"--raw", [](const InputRequest& r) { return r.raw.is_given(); }},
 };
 
 constexpr std::uint32_t kTakesOrder =
@@ -205,6 +206,7 @@ Error not_for_named_folders(const InputRequest& request, std::string_view option
 }
 
 Recognition recognize_named_folders(SoughtInput& input) {
+  if (input.request.raw.is_given()) return {};
   std::vector<NamedFolder> folders = find_named_folders(input.request.inputs);
   if (folders.empty()) return {};
   return {Certainty::certain, [folders](SoughtInput& found) {
@@ -286,10 +288,14 @@ Error for_folders_only(const InputRequest& request, std::string_view option) {
 
 Recognition recognize_arrays(SoughtInput& input) {
   const InputRequest& request = input.request;
-  ArrayWords read = words_as_indexed(request.inputs, request.container.index_folder, input.events);
+  ArrayWords read =
+      words_as_indexed(request.inputs, request.container.index_folder, request.raw, input.events);
   const auto find = [&](bool takes_truncated) {
-    return find_array_columns(read.words, request.fields.only, request.fields.dropped, request.axes,
-                              takes_truncated);
+    return find_array_columns(
+        read.words, {.fields = request.fields.only,
+                     .dropped = request.fields.dropped,
+                     .axes = request.axes,
+                     .reading = {.takes_truncated = takes_truncated, .raw = request.raw}});
   };
   std::optional<ArrayColumns> arrays = or_offer_whole(
       request.on_damage,
@@ -380,7 +386,7 @@ OpenedInput open_joined(SoughtInput& input, std::vector<JoinedGroup> groups) {
   const InputRequest& request = input.request;
   for (JoinedGroup& group : groups) {
     if (group.what != JoinedGroup::What::arrays) continue;
-    ArrayWords read = words_as_indexed(group.words, {}, input.events);
+    ArrayWords read = words_as_indexed(group.words, {}, {}, input.events);
     group.words = std::move(read.words);
     for (const std::string& note : read.notes) input.events.say(note);
   }
@@ -447,6 +453,7 @@ void refuse_idle_options(const InputRequest& request, const std::vector<JoinedGr
 }
 
 Recognition recognize_joined(SoughtInput& input) {
+  if (input.request.raw.is_given()) return {};
   std::vector<JoinedGroup> groups = find_joined_groups(input.request.inputs);
   if (groups.empty()) return {};
   refuse_idle_options(input.request, groups);
@@ -473,7 +480,7 @@ constexpr InputKind kInputKinds[] = {
      .refusal = not_for_named_folders},
     {.name = "arrays",
      .recognize = recognize_arrays,
-     .takes = kTakesOrder | kTakesIndexDir | kTakesAxis,
+     .takes = kTakesOrder | kTakesIndexDir | kTakesAxis | kTakesRaw,
      .may_be_rows = true,
      .refusal = for_folders_only},
     {.name = "a list of files",
@@ -522,6 +529,11 @@ Error not_for(const InputKind& kind, const InputRequest& request, std::string_vi
   const std::string place = kind.place.empty() ? request.inputs.front() : std::string(kind.place);
   if (option == "--index-dir" || option == "--parse" || option == "--database")
     return for_files_only(option, place, kind.name);
+  if (option == "--raw") {
+    return Error(Code::usage, "--raw is for files of numbers, but the input is {}", kind.name)
+        .at(place)
+        .hint("leave out the option");
+  }
   if (option == "--on" || option == "--partners") {
     return Error(Code::usage, "{} is for several inputs that are joined, each with a name", option)
         .at(place)

@@ -45,6 +45,7 @@ enum InputOptionBit : std::uint32_t {
   kTakesAxis = 1U << 17U,
   kTakesClassOrder = 1U << 18U,
   kTakesLimit = 1U << 19U,
+  kTakesRaw = 1U << 20U,
 };
 /// In the order of their bits.
 [[nodiscard]] std::span<const InputOption> input_options();

@@ -63,6 +63,10 @@ Parsing recorded_parsing(const Manifest& manifest) {
   return wanted_parsing(value_of(kParseOption), value_of(kDatabaseOption));
 }
 
+RawNumbers recorded_raw(const Manifest& manifest, const RawNumbers& given) {
+  return given.is_given() ? given : recorded_raw(option_of(manifest, kRawOption));
+}
+
 InputRequest recorded_input(const Manifest& manifest, const std::string& dataset,
                             bool is_of_files) {
   InputRequest input;
@@ -71,6 +75,7 @@ InputRequest recorded_input(const Manifest& manifest, const std::string& dataset
   input.files = {.allow_empty = true};
   if (const std::string axes = option_of(manifest, kAxisOption); !axes.empty())
     input.axes = parse_axes(axes);
+  input.raw = recorded_raw(manifest);
   if (!is_of_files) {
     input.container.parsing = recorded_parsing(manifest);
     return input;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "shale/arrays/raw_numbers.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/data/sample_axis.hpp"
@@ -109,6 +110,7 @@ struct InputRequest {
   ContainerRequest container = {};
   FieldChoice fields = {};
   std::vector<SampleAxis> axes = {};  ///< of arrays, in files of other tools too
+  RawNumbers raw = {};                ///< what files without a header hold, if it is given
   SplitBy split_by = SplitBy::none;   ///< of a file of named arrays
   JoinRequest join = {};              ///< of inputs with names
   OrderRequest order = {};
@@ -136,6 +138,9 @@ struct InputRequest {
 
 /// The files and folders that it reads: what an output must not be, nor lie in.
 [[nodiscard]] std::vector<std::string> inputs_of(const InputRequest& request);
+
+/// What its input without a header was taken for: what is given, else what the manifest records.
+[[nodiscard]] RawNumbers recorded_raw(const Manifest& manifest, const RawNumbers& given = {});
 
 /// What the manifest of a dataset records of how its input was read: which files are samples, what
 /// belongs to them, and the classes, if it `is_of_files` (a folder, an archive or a list); how a

@@ -25,6 +25,10 @@ auto or_offer_whole(OnDamage on_damage, const Open& open, const MaySave& may_sav
     const bool is_of_file =
         error.code() == Code::damaged && error.hint().find("shale index") == error.hint().npos;
     if (on_damage != OnDamage::suggest || !is_of_file || !may_save()) throw;
+    // Rows of another length than was said are the likelier reason.
+    if (error.hint().find("--raw") != error.hint().npos)
+      throw without_hint(error).hint(error.hint() +
+                                     ", and --on-error skip takes the rows that are whole");
     throw without_hint(error).hint(
         "copy the file again from an intact copy, or pass --on-error skip to take what is whole of "
         "it");

@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/field_name.hpp"
+#include "shale/datasets/file_format.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/file_contents.hpp"
 #include "shale/format/format.hpp"
@@ -27,11 +28,14 @@ namespace {
 namespace fs = std::filesystem;
 
 Error not_read_yet(const std::string& input, std::string_view kind) {
+  const std::string hint = hint_for_numbers(input);
   return Error(Code::unsupported, "{} is not supported yet as input", kind)
       .at(input)
-      .hint(
-          "this version reads image folders, flat folders with --labels, .tar and .zip archives of "
-          "both, .npy and .npz arrays, shale datasets, and LMDB, HDF5 and TFRecord files");
+      .hint(!hint.empty()
+                ? hint
+                : "this version reads image folders, flat folders with --labels, .tar and .zip "
+                  "archives of both, .npy and .npz arrays, shale datasets, and LMDB, HDF5 and "
+                  "TFRecord files");
 }
 
 constexpr std::string_view kSingleFile = "a single file", kCompressedFile = "a compressed file";
@@ -44,32 +48,8 @@ std::string_view kind_of_file(const std::string& path) {
   return kSingleFile;
 }
 
-// Archives by their first bytes, with a command that unpacks them.
-struct OtherArchive {
-  std::string_view begin, name, command;
-};
-constexpr OtherArchive kOtherArchives[] = {
-    {std::string_view("7z\xbc\xaf\x27\x1c", 6), "a 7z archive", "7z x '{}' -oFOLDER"},
-    {"Rar!\x1a\x07", "a RAR archive", "unrar x '{}' FOLDER/"},
-};
-
-std::optional<Error> other_archive(const std::string& input) {
-  std::array<std::byte, 8> head{};
-  const std::size_t bytes = InputFile(input).read_some(0, head);
-  const std::string_view begin = as_text(Bytes(head).first(bytes));
-  for (const OtherArchive& one : kOtherArchives) {
-    if (!begin.starts_with(one.begin)) continue;
-    const std::string unpack = fmt::format(fmt::runtime(one.command), printable(input));
-    return Error(Code::unsupported, "is {}, which is not supported as input", one.name)
-        .at(input)
-        .hint(fmt::format("unpack it, and convert the folder: {} && shale convert FOLDER OUT ...",
-                          unpack));
-  }
-  return std::nullopt;
-}
-
 Error unknown_file(const std::string& input) {
-  if (std::optional<Error> error = other_archive(input)) return *std::move(error);
+  if (std::optional<Error> error = known_but_not_read(input)) return *std::move(error);
   const std::string suffix = fs::path(input).extension().string();
   const std::string_view kind = kind_of_file(input);
   if (kind == kSingleFile && InputFile(input).size() == 0) {

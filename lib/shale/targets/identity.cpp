@@ -31,6 +31,7 @@ constexpr Difference kOfTheInput[] = {
     {kParseOption, "samples found by --parse", "samples as they are recognized"},
     {kDatabaseOption, "named databases", "the file as it is"},
     {kAxisOption, "arrays along the axes of --axis", "arrays along their first axis"},
+    {kRawOption, "numbers as --raw says", "files that say what they hold"},
     {kLayoutOption, "files of a layout", "shards"},
 };
 
@@ -97,6 +98,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (parsing.empty()) parsing = source.parsing;
   for (auto& word : parsing) options.push_back(std::move(word));
   if (!request.axes.empty()) options.emplace_back(kAxisOption, axes_text(request.axes));
+  if (request.raw.is_given()) options.emplace_back(kRawOption, request.raw.words);
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "shale/arrays/open_member.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"

@@ -162,17 +162,17 @@ std::vector<SampleAxis> axes_of(const Manifest& manifest) {
 // what is wrong with the rest.
 std::optional<ArrayColumns> find_compared_arrays(const VerifyRequest& request, const Manifest& ours,
                                                  std::string& others, const Events& events) {
+  ArrayChoice choice{.axes = axes_of(ours), .reading = {.raw = recorded_raw(ours, request.raw)}};
   const std::vector<std::string> words =
-      words_as_indexed(request.against, request.index_folder, events).words;
+      words_as_indexed(request.against, request.index_folder, choice.reading.raw, events).words;
   try {
-    return find_array_columns(words, {}, {}, axes_of(ours));
+    return find_array_columns(words, choice);
   } catch (const Error& error) {
     if (error.code() == Code::usage || error.code() == Code::io) throw;
     try {
-      std::optional<ArrayColumns> chosen =
-          find_array_columns(words, names_in_input(ours), {}, axes_of(ours));
+      choice.fields = names_in_input(ours);
       others = error.message();
-      return chosen;
+      return find_array_columns(words, choice);
     } catch (const Error& again) {
       if (again.code() != Code::usage) throw;
     }
@@ -461,6 +461,7 @@ void compare_with_join(const VerifyRequest& request, const OpenedDataset& datase
   input.container = {.index_folder = request.index_folder, .parsing = recorded_parsing(manifest)};
   input.join = request.join;
   input.axes = axes_of(manifest);
+  input.raw = recorded_raw(manifest, request.raw);
   input.memory_bytes = request.memory_bytes;
   std::unique_ptr<Source> source = open_input(input, temporary_folder(), log.events());
   const std::vector<std::string> names = names_in_input(manifest);

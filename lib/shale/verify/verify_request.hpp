@@ -21,6 +21,7 @@ struct VerifyRequest {
   std::vector<std::string> against;
   LabelFile labels = {};               ///< of a flat folder to compare with
   JoinRequest join = {};               ///< of `against`, if that is a join
+  RawNumbers raw = {};                 ///< of `against`: else as its manifest says
   std::string index_folder;            ///< of a file of another tool
   std::optional<BlockPart> part = {};  ///< of the blocks: what VerifyDepth::quick does not read
   /// All findings are wanted, as far as memory holds them, not only the first in each place.

@@ -75,6 +75,21 @@ struct PickledArrays::Storage {
 
 std::span<const std::string_view> pickled_array_globals() { return kArrayGlobals; }
 
+std::optional<std::vector<std::byte>> latin1_bytes(std::string_view text) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned code = static_cast<std::uint8_t>(text[i]);
+    if (code >= 0x80) {
+      // U+0080 to U+00FF are c2 80 to c3 bf.
+      if ((code != 0xc2 && code != 0xc3) || ++i == text.size()) return std::nullopt;
+      code = (code & 3U) << 6U | (static_cast<std::uint8_t>(text[i]) & 0x3fU);
+    }
+    bytes.push_back(static_cast<std::byte>(code));
+  }
+  return bytes;
+}
+
 Error PickledArrays::refused(const PickleValue& found, std::string_view expected) const {
   return Error(Code::unsupported, "the value has {} ({}), expected {}",
                shale::name_of(found.kind()), found.is(PickleKind::call) ? found.name() : "pickled",
@@ -146,14 +161,23 @@ std::vector<std::uint64_t> PickledArrays::numbers_in(const PickleValue& array,
 
 PickledArray PickledArrays::array_in(const PickleValue& array, const PickleValue& dtype,
                                      const PickleValue& shape, const PickleValue& data) const {
-  if (!data.is(PickleKind::bytes)) throw refused(array, "an array of numbers");
+  const bool is_latin1 =
+      data.is_call_of(kPickledEncode) && data.size() == 2 && data[0].is(PickleKind::text);
+  if (!is_latin1 && !data.is(PickleKind::bytes)) throw refused(array, "an array of numbers");
+  const PickleValue run = is_latin1 ? data[0] : data;
+  std::uint64_t length = run.length();
+  if (is_latin1) {
+    const auto bytes = latin1_bytes(run.text());
+    if (!bytes) throw refused(array, "an array of bytes");
+    length = bytes->size();
+  }
   const Field field{.name = "array",
                     .kind = Kind::tensor,
                     .dtype = dtype_of(dtype),
                     .shape = numbers_in(array, shape)};
-  if (!field.takes_tensor(field.shape, data.length()))
+  if (!field.takes_tensor(field.shape, length))
     throw refused(array, "an array of its shape's size");
-  return {field.dtype, field.shape, data.offset(), data.length()};
+  return {field.dtype, field.shape, run.offset(), run.length(), is_latin1};
 }
 
 PickledArray PickledArrays::tensor_in(const PickleValue& tensor) const {

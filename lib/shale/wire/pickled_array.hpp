@@ -31,7 +31,14 @@ struct PickledArray {
   DType dtype;
   std::vector<std::uint64_t> shape;
   std::uint64_t offset = 0, length = 0;  ///< of the elements, in what was viewed
+  /// They lie there as text, a character for each byte: only where kPickledEncode was allowed.
+  bool is_latin1 = false;
 };
+
+/// What protocol 2 of Python 3 calls for bytes.
+inline constexpr std::string_view kPickledEncode = "_codecs encode";
+/// The bytes that such a string in UTF-8 stands for; nullopt for one with other characters.
+[[nodiscard]] std::optional<std::vector<std::byte>> latin1_bytes(std::string_view text);
 
 /// The globals that they are made of, for read_pickle.
 [[nodiscard]] std::span<const std::string_view> pickled_array_globals();

@@ -26,7 +26,7 @@ struct Arrays {
   }
   std::vector<std::string> names(const std::vector<std::string>& words,
                                  const std::vector<std::string>& fields = {}) const {
-    const auto found = find_array_columns(at(words), fields);
+    const auto found = find_array_columns(at(words), {.fields = fields});
     std::vector<std::string> result;
     for (const ArrayColumn& column : found.value().columns)
       result.push_back(column.name + ":" + std::to_string(column.rows()));
@@ -34,7 +34,7 @@ struct Arrays {
   }
   Code code_of(const std::vector<std::string>& words,
                const std::vector<std::string>& fields = {}) const {
-    return error_of([&] { (void)find_array_columns(at(words), fields); }).code();
+    return error_of([&] { (void)find_array_columns(at(words), {.fields = fields}); }).code();
   }
   // "name=file" and "file", with the folder before the file.
   std::vector<std::string> at(const std::vector<std::string>& words) const {
@@ -67,7 +67,7 @@ TEST_CASE("array columns: what does not go together is refused") {
   CHECK(arrays.code_of({"x=x.npy"}, {"z"}) == Code::usage);
   CHECK(arrays.code_of({"x=x.npy", "x=y.npy"}) == Code::schema);     // another dtype and shape
   CHECK(arrays.code_of({"x=x.npy", "m=more.npy"}) == Code::schema);  // another length
-  CHECK_FALSE(find_array_columns({arrays.dir / "photo.jpg"}, {}));
+  CHECK_FALSE(find_array_columns({arrays.dir / "photo.jpg"}));
 }
 
 // An archive of two arrays of two rows, and one more.
@@ -89,7 +89,7 @@ TEST_CASE(
              archive_with({.name = "train_x.npy", .data = npy_text("|u1", {2}, "cc")}));
   CHECK(arrays.code_of({"b.npz"}) == Code::unsupported);
   CHECK(arrays.code_of({"b.npz"}, {"train_x", "train_x"}) == Code::usage);
-  const auto found = find_array_columns({arrays.dir / "b.npz"}, {"train/x"});
+  const auto found = find_array_columns({arrays.dir / "b.npz"}, {.fields = {"train/x"}});
   CHECK(found.value().columns.at(0).member == "train/x");
 }
 
@@ -106,12 +106,14 @@ TEST_CASE("array columns: what no field can hold is left out, or asked for and r
     CAPTURE(row.name);
     write_file(arrays.dir / "a.npz", archive_with({.name = std::string(row.name) + ".npy",
                                                    .data = std::string(row.data)}));
-    const auto all = find_array_columns({arrays.dir / "a.npz"}, {});
+    const auto all = find_array_columns({arrays.dir / "a.npz"});
     CHECK(all.value().columns.size() == 2);
     REQUIRE(all.value().left_out.entries.size() == 1);
     CHECK(all.value().left_out.entries[0].name == row.name);
     CHECK(all.value().left_out.entries[0].reason == row.reason);
-    CHECK(find_array_columns({arrays.dir / "a.npz"}, {"y"}).value().left_out.entries.empty());
+    CHECK(find_array_columns({arrays.dir / "a.npz"}, {.fields = {"y"}})
+              .value()
+              .left_out.entries.empty());
     CHECK(arrays.code_of({"a.npz"}, {std::string(row.name)}) == Code::unsupported);
   }
 }
@@ -134,7 +136,7 @@ TEST_CASE("array columns: a path that exists is a path, whatever it looks like")
   write_file(arrays.dir / "odd=x.npy", npy_text("|u1", {1}, "o"));
   CHECK(path_in_word(arrays.dir / "odd=x.npy") == arrays.dir / "odd=x.npy");
   CHECK(path_in_word("odd=nowhere.npy") == "nowhere.npy");
-  const auto found = find_array_columns({arrays.dir / "odd=x.npy"}, {});
+  const auto found = find_array_columns({arrays.dir / "odd=x.npy"});
   CHECK(found.value().columns.at(0).name == "x");
 }
 

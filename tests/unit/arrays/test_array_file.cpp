@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/arrays/array_file.hpp"
+#include "shale/arrays/open_member.hpp"
 #include "shale/base/error.hpp"
 #include "shale/wire/npy_header.hpp"
 

@@ -37,7 +37,7 @@ struct ArrayFolder {
       const std::size_t file = word.find('=') + 1;
       inputs.push_back(word.substr(0, file) + (dir / word.substr(file)));
     }
-    return {.arrays = find_array_columns(inputs, {}).value(),
+    return {.arrays = find_array_columns(inputs).value(),
             .scratch_folder = dir.path(),
             .memory_bytes = 16 << 20};
   }

@@ -34,7 +34,7 @@ struct Comparison {
     const DatasetDigest digest = digest_of_arrays(
         manifest,
         {.dataset = dir / "set.grid", .against = {}, .index_folder = "", .generator = "shale test"},
-        find_array_columns({dir / "x.npy"}, {}).value(), log, open);
+        find_array_columns({dir / "x.npy"}).value(), log, open);
     is_same = digest.content == manifest.digest.content;
   }
   std::vector<Finding> findings;

@@ -1,0 +1,123 @@
+"""What Python pickled as a dict of arrays and lists, as the batches of CIFAR are: columns, read by a reader that executes nothing."""
+
+import json
+import os
+import pickle
+import pickletools
+
+import numpy as np
+import pytest
+import shale
+from conftest import run_shale
+
+ROWS = 60
+
+
+def batch(seed=0):
+    dice = np.random.default_rng(seed)
+    return {
+        "batch_label": f"training batch {seed} of 5",
+        "labels": dice.integers(0, 10, ROWS).tolist(),
+        "data": dice.integers(0, 256, (ROWS, 48)).astype("u1"),
+        "filenames": [f"picture_{seed}_{i}.png" for i in range(ROWS)],
+    }
+
+
+def write(path, value, protocol=4):
+    path.write_bytes(pickle.dumps(value, protocol=protocol))
+
+
+def with_bytes(value):
+    if isinstance(value, dict):
+        return {key.encode(): with_bytes(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [with_bytes(one) for one in value]
+    return value.encode() if isinstance(value, str) else value
+
+
+def write_as_python2(path, value):
+    """Protocol 2 of Python 2, where all strings are bytes: other opcodes than those of protocol 3, of the same form."""
+    content = bytearray(pickle.dumps(with_bytes(value), protocol=3))
+    codes = {"PROTO": None, "SHORT_BINBYTES": b"U", "BINBYTES": b"T"}
+    places = [(op.name, at) for op, _, at in pickletools.genops(bytes(content)) if op.name in codes]
+    for name, at in places:
+        content[at : at + 2] = b"\x80\x02" if name == "PROTO" else codes[name] + content[at + 1 : at + 2]
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5, "python2"])
+def test_a_batch_of_cifar(protocol, tmp_path):
+    path, expected = tmp_path / "data_batch_1", batch()
+    write_as_python2(path, expected) if protocol == "python2" else write(path, expected, protocol)
+
+    done = run_shale("convert", path, tmp_path / "out", "--to", "npy")
+
+    assert b"batch_label" in done.stderr
+    for name in ("data", "labels", "filenames"):
+        found = np.load(tmp_path / "out" / f"shard-000000.{name}.npy")
+        assert np.array_equal(found.astype(str) if name == "filenames" else found, expected[name])
+    assert b"the same samples" in run_shale("verify", tmp_path / "out", "--against", path).stdout
+
+
+def test_batches_are_one_input(tmp_path):
+    paths = [tmp_path / f"data_batch_{number}" for number in range(1, 6)]
+    for number, path in enumerate(paths):
+        write(path, batch(number))
+
+    run_shale("convert", *paths, tmp_path / "out", "--to", "record", "--fields", "data,labels", "--rename", "labels:label")
+
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert np.array_equal(np.stack([sample["data"] for sample in dataset]), np.concatenate([batch(number)["data"] for number in range(5)]))
+        assert [sample["label"] for sample in dataset] == [label for number in range(5) for label in batch(number)["labels"]]
+    assert json.loads(run_shale("info", *paths, "--json").stdout)["samples"] == 5 * ROWS
+
+
+def test_commands_read_it_as_it_is(tmp_path):
+    path, expected = tmp_path / "data_batch_1", batch()
+    write(path, expected)
+
+    facts = json.loads(run_shale("info", path, "--json").stdout)
+    assert facts["samples"] == ROWS and [field["name"] for field in facts["fields"]] == ["labels", "data", "filenames"]
+    assert len(run_shale("ls", path, "--tsv").stdout.splitlines()) == ROWS
+    assert run_shale("cat", path, "7", "--field", "data").stdout == expected["data"][7].tobytes()
+    assert run_shale("cat", path, "7", "--field", "labels").stdout == b"%d\n" % expected["labels"][7]
+    with shale.Dataset(path) as dataset:
+        assert dataset[59]["labels"] == expected["labels"][59] and np.array_equal(dataset[59]["data"], expected["data"][59])
+    run_shale("convert", path, tmp_path / "shuffled", "--to", "npy", "--shuffle")
+    assert sorted(np.load(tmp_path / "shuffled" / "shard-000000.labels.npy")) == sorted(expected["labels"])
+
+
+@pytest.mark.parametrize("value", [np.arange(12.0).reshape(4, 3), {"x": np.arange(4), "y": [0.5, 1, 2, 3], "z": (True, False, True, False)}])
+def test_arrays_and_lists_of_numbers(value, tmp_path):
+    write(tmp_path / "x.pkl", value)
+
+    run_shale("convert", tmp_path / "x.pkl", tmp_path / "out", "--to", "npy")
+
+    for name, expected in (value if isinstance(value, dict) else {"x": value}).items():
+        found = np.load(tmp_path / "out" / f"shard-000000.{name}.npy")
+        assert found.dtype == np.array(expected).dtype and np.array_equal(found, expected)
+
+
+class Trap:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+def test_nothing_is_executed(tmp_path):
+    write(tmp_path / "x.pkl", {"x": np.arange(4), "trap": Trap(tmp_path / "trapped")})
+
+    done = run_shale("convert", tmp_path / "x.pkl", tmp_path / "out", "--to", "npy", code=4)
+
+    assert b"trap" in done.stderr and not (tmp_path / "trapped").exists()
+    assert np.array_equal(np.load(tmp_path / "out" / "shard-000000.x.npy"), np.arange(4))
+
+
+@pytest.mark.parametrize("value", [7, "text", {}, {"a": 1}, ({"x": np.arange(3)}, 1), {"x": np.array([object()])}, {"x": np.asfortranarray(np.ones((3, 4)))}])
+def test_what_is_no_dict_of_columns_is_refused(value, tmp_path):
+    write(tmp_path / "x.pkl", value)
+
+    run_shale("convert", tmp_path / "x.pkl", tmp_path / "out", "--to", "npy", code=1)
+    run_shale("info", tmp_path / "x.pkl", code=1)
