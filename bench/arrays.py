@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """`shale convert` of .npy arrays beside dd and the script that one would write instead: one command, Markdown tables.
 
-sudo python3 bench/arrays.py [--only npy,hdf5,record,lmdb,rows8,fortran] [--rounds 3] [--bytes 6GB] [--json FILE] ...
+sudo python3 bench/arrays.py [--only npy,hdf5,record,lmdb,rows8,fortran,raw] [--rounds 3] [--bytes 6GB] [--json FILE] ...
 As root (it makes a memory cgroup), on a machine that does nothing else. bench/README.md explains the rows.
 """
 
 import argparse
+import dataclasses
 import re
 import statistics
 import subprocess
@@ -20,7 +21,8 @@ FULL_BYTES = 6_000_000_000
 COLUMNS = {"3 KB": 768, "400 KB": 100_000}  # of float32
 FORTRAN_SHAPES = [(1_000_000, 768), (7_500, 100_000)]
 ROWS8 = 100_000_000
-SHALE, DD = "shale convert", "dd, read and write, direct"
+SHALE, DD, RAW = "shale convert", "dd, read and write, direct", "shale convert --raw"
+NPY_HEADER_BYTES = 128  # of NumPy's, for a shape this short
 SCRIPTS = {
     "npy": "numpy: np.save, 1 GiB a file",
     "hdf5": "h5py: one dataset, 128 MiB a piece",
@@ -227,7 +229,20 @@ def bench_fortran(arguments):
         inputs.forget(source)  # room for what is kept
 
 
-BENCHES = {**dict.fromkeys(ASKED_OF_DD, bench_formats), "rows8": bench_rows8, "fortran": bench_fortran}
+def bench_raw(arguments):
+    """Numbers without a header beside the same in an .npy file, which is one whose header is passed over."""
+    columns = COLUMNS["3 KB"]
+    source = array(arguments, "float32", "C", max(1, arguments.bytes // (4 * columns)), columns)
+    plain = shale_step(arguments, source, arguments.work / "out", "--to", "npy")
+    words = ["--to", "npy", "--raw", f"float32,{columns}", "--raw-offset", str(NPY_HEADER_BYTES)]
+    raw = dataclasses.replace(shale_step(arguments, source, arguments.work / "out-raw", *words), name=RAW)
+    runs = measured(arguments, [plain, raw, dd_step(arguments, source)])
+    payload = source.stat().st_size
+    title = f"rows of 3 KB to npy, {payload / 1e6:.0f} MB, cold"
+    yield title, runs, harness.markdown([title, *COSTS], list(costs(runs, payload)))
+
+
+BENCHES = {**dict.fromkeys(ASKED_OF_DD, bench_formats), "rows8": bench_rows8, "fortran": bench_fortran, "raw": bench_raw}
 
 
 def results(arguments):
