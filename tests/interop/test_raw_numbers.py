@@ -205,3 +205,12 @@ def test_a_damaged_idx_file_is_told(tmp_path):
     packed[len(packed) // 2] ^= 1
     (tmp_path / "y-idx3-ubyte.gz").write_bytes(packed)
     run_shale("convert", tmp_path / "y-idx3-ubyte.gz", tmp_path / "out", "--to", "npy", code=3)
+
+
+def test_matlab_5_is_refused_by_name_with_the_way_round(tmp_path):
+    path = tmp_path / "x.mat"
+    path.write_bytes(b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x01IM" + bytes(64))
+
+    for words in (["convert", path, tmp_path / "out", "--to", "npy"], ["info", path]):
+        told = run_shale(*words, code=1).stderr
+        assert b"is a MATLAB 5 file" in told and b"**{k: v for k, v in scipy.io.loadmat('" in told

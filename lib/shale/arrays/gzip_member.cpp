@@ -9,7 +9,7 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kFixedBytes = 10, kTrailerBytes = 8, kHeadBytes = 4096;
+constexpr std::size_t kFixedBytes = 10, kTrailerBytes = 8, kContentBytes = 4096;
 constexpr unsigned kHasChecksum = 2, kHasExtra = 4, kHasName = 8, kHasComment = 16;
 
 // Of all that precedes the stream; nullopt if `begin` does not hold it.
@@ -39,7 +39,7 @@ std::optional<GzipMember> gzip_member_of(const InputFile& file, Bytes begin) {
   const std::optional<std::size_t> header = header_bytes(begin);
   if (!header || file.size() < *header + kTrailerBytes) return std::nullopt;
   GzipMember found;
-  found.head.resize(kHeadBytes);
+  found.head.resize(kContentBytes);
   found.head.resize(inflate_beginning(Compression::gzip, begin, found.head));
   std::array<std::byte, kTrailerBytes> trailer{};
   file.read_exact(file.size() - kTrailerBytes, trailer);
