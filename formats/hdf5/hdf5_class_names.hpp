@@ -8,8 +8,7 @@
 
 #include "shale/format/format.hpp"
 #include "shale/trees/hdf5_elements.hpp"
-
-#include "formats/hdf5/hdf5_metadata.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 
 // The attribute of a label's dataset that has the class names. FORMAT.md, "class names".
 

@@ -5,10 +5,10 @@
 #include "shale/data/array_text.hpp"
 #include "shale/data/schema_text.hpp"
 #include "shale/trees/hdf5_elements.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 #include "shale/wire/hdf5_types.hpp"
 
 #include "formats/hdf5/hdf5_class_names.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 
 // The head of a shard:
 //

@@ -12,10 +12,10 @@
 #include "shale/data/schema_text.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/trees/hdf5_elements.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 #include "shale/wire/hdf5_types.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 
 namespace shale {
 namespace {

@@ -10,6 +10,7 @@
 #include "shale/columns/own_records.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/format/name_list.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 
 #include "formats/hdf5/foreign/hdf5_foreign.hpp"
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"
@@ -17,7 +18,6 @@
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_directory.hpp"
 #include "formats/hdf5/hdf5_layout_writer.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 #include "formats/hdf5/hdf5_own_scan.hpp"
 
 namespace shale {

@@ -14,10 +14,10 @@
 #include "shale/format/column_spill.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/image/rgb.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 #include "shale/wire/hdf5_types.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 
 //  +0    superblock, root group, the object headers of `images` and `labels` (hdf5_metadata.cpp)
 //  vlen:

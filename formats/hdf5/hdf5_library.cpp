@@ -80,9 +80,11 @@ void run_hdf5_child(const InputFile& file, const ChildLimits& limits,
   child->listen(take, ask);
 }
 
-std::vector<std::string> hdf5_names_in(hid_t group, std::size_t most) {
+std::vector<std::string> hdf5_names_in(hid_t group, std::size_t most, bool takes_damaged) {
   NameList list{.names = {}, .most = most};
-  if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_name, &list) < 0)
+  const herr_t result = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, &keep_name, &list);
+  if (takes_damaged) std::erase(list.names, "");
+  if (result < 0 && !takes_damaged)
     throw hdf5_failure("the HDF5 library cannot read the list of objects in a group");
   std::sort(list.names.begin(), list.names.end());
   return std::move(list.names);

@@ -63,8 +63,10 @@ class Hdf5Handle {
 };
 
 /// The names of the objects in a group, sorted bytewise; no more than the first `most`, if there
-/// are more. Used under lock_hdf5() only, as those below. Errors: hdf5_failure.
-[[nodiscard]] std::vector<std::string> hdf5_names_in(hid_t group, std::size_t most);
+/// are more. Used under lock_hdf5() only, as those below. Errors: hdf5_failure, unless the file may
+/// be damaged: then those that can be read.
+[[nodiscard]] std::vector<std::string> hdf5_names_in(hid_t group, std::size_t most,
+                                                     bool takes_damaged = false);
 /// Errors: hdf5_failure, with what the object is called for people.
 [[nodiscard]] Hdf5Handle open_hdf5_object(hid_t parent, const std::string& name,
                                           const std::string& path);

@@ -20,10 +20,13 @@ namespace shale {
 struct Hdf5TrackedFile::Tracker {
   bool is_armed = false;  // raw data is not read, but its address is kept
   std::optional<std::uint64_t> address;
+  bool may_be_cut = false;
   int open_error = 0, read_error = 0;  // errno values
 };
 
 namespace {
+
+constexpr haddr_t kMostAddress = static_cast<haddr_t>(~std::uint64_t{0} >> 1);
 
 // What the driver is told when a file is opened, copied by the library.
 struct DriverInfo {
@@ -82,7 +85,10 @@ herr_t set_end_of_addresses(H5FD_t* file, H5FD_mem_t, haddr_t address) {
   return 0;
 }
 
-haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) { return own(file)->end_of_file; }
+haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) {
+  const DriverFile& self = *own(file);
+  return self.tracker->may_be_cut ? kMostAddress : self.end_of_file;
+}
 
 herr_t read_file(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::size_t size,
                  void* into) {
@@ -91,6 +97,11 @@ herr_t read_file(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::siz
     self.tracker->address = address;
     return 0;
   }
+  // The library asks for more than it needs of what has a head, up to 512 bytes.
+  constexpr std::size_t kMostAhead = 512;
+  const bool is_cut = address > self.end_of_file || size > self.end_of_file - address;
+  const bool is_ahead = type != H5FD_MEM_DRAW && size <= kMostAhead && address < self.end_of_file;
+  if (self.tracker->may_be_cut && is_cut && !is_ahead) return -1;
   auto* to = static_cast<char*>(into);
   while (size > 0) {
     const ssize_t got = retried(self.descriptor, [&] {
@@ -114,7 +125,7 @@ herr_t read_file(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, std::siz
 H5FD_class_t driver_class() {
   H5FD_class_t driver{};
   driver.name = "shale_tracking";
-  driver.maxaddr = static_cast<haddr_t>(~std::uint64_t{0} >> 1);
+  driver.maxaddr = kMostAddress;
   driver.fc_degree = H5F_CLOSE_WEAK;
   driver.fapl_size = sizeof(DriverInfo);
   driver.open = open_file;
@@ -134,7 +145,9 @@ H5FD_class_t driver_class() {
 
 }  // namespace
 
-Hdf5TrackedFile::Hdf5TrackedFile(const std::string& path) : tracker_(std::make_unique<Tracker>()) {
+Hdf5TrackedFile::Hdf5TrackedFile(const std::string& path, bool may_be_cut)
+    : tracker_(std::make_unique<Tracker>()) {
+  tracker_->may_be_cut = may_be_cut;
   const H5FD_class_t driver_facts = driver_class();  // the library keeps a copy
   driver_ = H5FDregister(&driver_facts);
   access_ = H5Pcreate(H5P_FILE_ACCESS);
@@ -160,6 +173,19 @@ void Hdf5TrackedFile::release() {
   if (id_ >= 0) H5Fclose(id_);
   if (access_ >= 0) H5Pclose(access_);
   if (driver_ >= 0) H5FDunregister(driver_);
+}
+
+std::optional<Hdf5TrackedFile::StoredChunk> Hdf5TrackedFile::stored_chunk(
+    std::int64_t dataset, std::span<const unsigned long long> at) {
+  hsize_t bytes = 0;
+  if (H5Dget_chunk_storage_size(dataset, at.data(), &bytes) < 0 || bytes == 0) return std::nullopt;
+  StoredChunk stored{.bytes = bytes};
+  tracker_->is_armed = true;
+  std::byte nothing{};  // the driver does not touch it while it is armed
+  const herr_t result =
+      H5Dread_chunk(dataset, H5P_DEFAULT, at.data(), &stored.passed_over, &nothing);
+  tracker_->is_armed = false;
+  return result < 0 ? std::nullopt : std::optional(stored);
 }
 
 std::optional<std::uint64_t> Hdf5TrackedFile::chunk_address(

@@ -18,7 +18,9 @@ class Hdf5TrackedFile {
  public:
   /// is_valid() tells whether the library could open it; why not stays on its error stack.
   /// Errors: Code::io if the system does not open it.
-  explicit Hdf5TrackedFile(const std::string& path);
+  /// `may_be_cut`: of a file that ends before what its superblock says the rest is opened, and what
+  /// lies behind the end cannot be read, instead of being zeros.
+  explicit Hdf5TrackedFile(const std::string& path, bool may_be_cut = false);
   ~Hdf5TrackedFile();
   Hdf5TrackedFile(const Hdf5TrackedFile&) = delete;
   Hdf5TrackedFile& operator=(const Hdf5TrackedFile&) = delete;
@@ -31,6 +33,15 @@ class Hdf5TrackedFile {
   /// nothing if it was never written. No byte of the chunk is read.
   [[nodiscard]] std::optional<std::uint64_t> chunk_address(std::int64_t dataset,
                                                            std::span<const unsigned long long> at);
+
+  /// How many bytes of a chunk are stored, and which of its filters were passed over, a bit each.
+  struct StoredChunk {
+    std::uint64_t bytes = 0;
+    std::uint32_t passed_over = 0;
+  };
+  /// Nothing if it was never written, or cannot be found. No byte of it is read.
+  [[nodiscard]] std::optional<StoredChunk> stored_chunk(std::int64_t dataset,
+                                                        std::span<const unsigned long long> at);
 
   /// Why the library failed: `error`, or Code::io where the storage did not hand out what the
   /// library wanted to read. That is not damage.

@@ -30,6 +30,7 @@ COVERED_BY = {
     "trees/hdf5_description": ("tests/formats/hdf5/test_hdf5_probe.cpp", "hdf5 description: datasets that contradict themselves are damage"),
     "trees/hdf5_elements": ("tests/formats/hdf5/test_hdf5_foreign.cpp", "hdf5 foreign: bools and enumerations are integers, complex {r, i} and uint64 tensors"),
     "trees/hdf5_foreign_columns": ("tests/formats/hdf5/test_hdf5_foreign.cpp", "hdf5 foreign: offsets as many as bytes are offsets only if they ascend"),
+    "trees/hdf5_metadata": ("tests/formats/hdf5/test_hdf5_scan.cpp", "hdf5 scan: every flipped bit of the metadata is found without a manifest"),
     "trees/hdf5_steps": ("tests/formats/hdf5/test_hdf5_steps.cpp", "hdf5 steps: the numbers of demonstrations are whole"),
     "trees/hdf5_tables": ("tests/interop/test_hdf5_trees.py", "test_every_command_that_info_prints_converts_its_table"),
     "trees/hdf5_values": ("tests/formats/hdf5/test_hdf5_hostile.cpp", "hdf5 hostile: a reference outside of the file is a finding, and the next row is read"),

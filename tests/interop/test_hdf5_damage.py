@@ -1,8 +1,13 @@
 """Damaged HDF5 files that h5py wrote: what comes out of them is what was written, and what does not is named."""
 
+import csv
+import random
+import shutil
+
 import h5py
 import numpy as np
 import pytest
+import shale
 from conftest import run_shale
 
 ROWS = 30
@@ -48,3 +53,159 @@ def test_a_string_that_is_not_where_its_reference_leads_is_refused_by_name(build
     said = run_shale("convert", path, tmp_path / "out", "--to", "record", code=3).stderr.decode()
 
     assert place in said and "'t'" in said and "global heap: the collection has no object" in said, said
+
+
+# ---- what is whole of a damaged file
+
+SKIP = ("--on-error", "skip", "--max-errors", "100%", "--quiet")
+NUMBERS = np.random.default_rng(42).integers(0, 1000, (ROWS, 5), dtype="i4")
+PIXELS = np.random.default_rng(43).integers(0, 255, (ROWS, 40), dtype="u1")
+WRITTEN = {"x": NUMBERS, "b": PIXELS, "y": np.arange(ROWS) / 2, "t": [f"text {i} " * (i % 7) for i in range(ROWS)]}
+
+
+def proved_table(file):
+    """Each chunk has a checksum, or a stream that has one."""
+    file.create_dataset("x", data=NUMBERS, chunks=(7, 3), compression="gzip", shuffle=True)
+    file.create_dataset("b", data=PIXELS, chunks=(4, 40), compression="gzip", fletcher32=True)
+    file.create_dataset("y", data=WRITTEN["y"], chunks=(5,), compression="gzip", fletcher32=True)
+
+
+def plain_table(file):
+    file["x"], file["b"], file["y"] = NUMBERS, PIXELS, WRITTEN["y"]
+
+
+def text_table(file):
+    file.create_dataset("t", data=WRITTEN["t"], dtype=h5py.string_dtype())
+    file.create_dataset("x", data=NUMBERS, chunks=(7, 5), compression="gzip")
+
+
+def proved_groups(file):
+    for i in range(ROWS):
+        group = file.create_group(f"s{i:02}")
+        group.create_dataset("x", data=NUMBERS[i], compression="gzip", fletcher32=True)
+        group.create_dataset("b", data=PIXELS[i], chunks=(10,), fletcher32=True)
+        group.attrs["t"] = WRITTEN["t"][i]
+
+
+def episodes(file):
+    """robomimic's layout: an episode of 10 steps each."""
+    for number in range(3):
+        rows = slice(10 * number, 10 * number + 10)
+        group = file.create_group(f"data/demo_{number}")
+        group.create_dataset("x", data=NUMBERS[rows], chunks=(2, 5), compression="gzip", fletcher32=True)
+        group.create_dataset("obs/b", data=PIXELS[rows], chunks=(3, 40), compression="gzip", fletcher32=True)
+
+
+def made(build, path):
+    with h5py.File(path, "w") as file:
+        build(file)
+    return path.read_bytes()
+
+
+def saved(path, out, *words):
+    """The samples that come out, by the row that they were written as; the lines of skipped.csv. None: nothing is whole."""
+    shutil.rmtree(out, ignore_errors=True)
+    done = run_shale("convert", path, out, "--to", "record", *SKIP, *words, code=(0, 1, 3, 4))
+    if done.returncode in (1, 3):
+        return None, []
+    with shale.Dataset(out) as dataset:
+        rows = {int(sample["key"].lstrip("s")): sample for sample in dataset}
+    lines = list(csv.reader((out / "skipped.csv").read_text().splitlines()))[1:] if (out / "skipped.csv").exists() else []
+    assert done.returncode == 4 or (len(rows) == ROWS and not lines)
+    return rows, lines
+
+
+def check_rows(rows):
+    for row, sample in (rows or {}).items():
+        for name, value in sample.items():
+            if name not in ("key", "demo", "step"):
+                assert np.array_equal(value, WRITTEN[name.removeprefix("obs_")][row]), (row, name, value)
+
+
+def damaged(content, how, at, dice):
+    count = {"flip": 1, "zero": 64, "noise": 16}[how]
+    old = content[at : at + count]
+    new = {"flip": bytes([old[0] ^ 1 << dice.randrange(8)]), "zero": bytes(len(old)), "noise": dice.randbytes(len(old))}[how]
+    return content[:at] + new + content[at + count :]
+
+
+@pytest.mark.parametrize("how", ["flip", "zero", "noise"])
+def test_wherever_a_table_is_damaged_what_comes_out_is_what_was_written(how, tmp_path):
+    """Of chunks that prove themselves; also the index of the chunks, headers, and the list of the datasets."""
+    content = made(proved_table, tmp_path / "in.h5")
+    dice = random.Random(how)
+    kept = []
+    for at in range(dice.randrange(80), len(content), len(content) // 24):
+        (tmp_path / "bad.h5").write_bytes(damaged(content, how, at, dice))
+        rows, _ = saved(tmp_path / "bad.h5", tmp_path / "out")
+        check_rows(rows)
+        kept.append(len(rows or []))
+    assert sum(kept) > 0.75 * ROWS * len(kept)
+
+
+@pytest.mark.parametrize("build", [plain_table, proved_table, text_table, proved_groups, episodes])
+def test_of_a_truncated_file_comes_what_lies_in_it(build, tmp_path):
+    content = made(build, tmp_path / "in.h5")
+    path = tmp_path / "bad.h5"
+    for share in (0.2, 0.4, 0.6, 0.8, 0.95, 0.999):
+        path.write_bytes(content[: int(share * len(content))])
+        told = run_shale("convert", path, tmp_path / "none", "--to", "record", code=(1, 3)).stderr
+        assert b"pass --on-error skip to take what is whole of it" in told, told
+        rows, lines = saved(path, tmp_path / "out")
+        check_rows(rows)
+        if share > 0.9 and build in (plain_table, proved_groups):
+            assert rows and lines and len(rows) < ROWS
+
+
+def test_rows_of_a_contiguous_table_keep_their_numbers(tmp_path):
+    """The last dataset ends with the file: its last rows are not whole."""
+    content = made(plain_table, tmp_path / "in.h5")
+    path = tmp_path / "bad.h5"
+    with h5py.File(tmp_path / "in.h5") as file:
+        end = file["y"].id.get_offset() + file["y"].nbytes
+        assert end == len(content)
+    path.write_bytes(content[: end - 17])
+    rows, lines = saved(path, tmp_path / "out")
+    check_rows(rows)
+    assert list(rows) == [*range(ROWS - 3)]
+    assert lines[0][0] == str(ROWS - 3) and "dataset 'y'" in lines[0][2]
+
+
+def test_a_chunk_that_is_damaged_loses_its_rows_in_all_fields(tmp_path):
+    content = made(proved_table, tmp_path / "in.h5")
+    with h5py.File(tmp_path / "in.h5") as file:
+        chunks = [file["b"].id.get_chunk_info(i) for i in range(file["b"].id.get_num_chunks())]
+    for chunk in (chunks[0], chunks[3], chunks[-1]):
+        at = chunk.byte_offset + chunk.size // 2
+        (tmp_path / "bad.h5").write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        rows, lines = saved(tmp_path / "bad.h5", tmp_path / "out")
+        check_rows(rows)
+        lost = range(chunk.chunk_offset[0], min(chunk.chunk_offset[0] + 4, ROWS))
+        assert list(rows) == [row for row in range(ROWS) if row not in lost]
+        assert len(lines) == 1 and lines[0][0] == str(lost[0]) and "dataset 'b'" in lines[0][2]
+
+
+@pytest.mark.parametrize("build", [proved_groups, episodes])
+def test_damaged_chunks_of_groups_lose_their_samples_alone(build, tmp_path):
+    content = made(build, tmp_path / "in.h5")
+    places = []
+    with h5py.File(tmp_path / "in.h5") as file:
+        file.visititems(lambda name, one: places.append(one.id.get_chunk_info(0)) if isinstance(one, h5py.Dataset) else None)
+    for chunk in random.Random(1).sample(places, 5):
+        at = chunk.byte_offset + chunk.size // 2
+        (tmp_path / "bad.h5").write_bytes(content[:at] + bytes([content[at] ^ 8]) + content[at + 1 :])
+        rows, lines = saved(tmp_path / "bad.h5", tmp_path / "out")
+        check_rows(rows)
+        assert ROWS - 3 <= len(rows) < ROWS and len(lines) == 1
+
+
+def test_values_of_two_rows_that_lead_to_one_object_are_both_lost(tmp_path):
+    made(text_table, tmp_path / "in.h5")
+    with h5py.File(tmp_path / "in.h5") as file:
+        begin = file["t"].id.get_offset()
+    content = bytearray((tmp_path / "in.h5").read_bytes())
+    content[begin + 16 * 8 : begin + 16 * 9] = content[begin + 16 * 15 : begin + 16 * 16]
+    (tmp_path / "bad.h5").write_bytes(content)
+    rows, lines = saved(tmp_path / "bad.h5", tmp_path / "out")
+    check_rows(rows)
+    assert list(rows) == [row for row in range(ROWS) if row not in (8, 15)] and len(lines) == 2

@@ -61,8 +61,8 @@ Id checked(Id id, std::string_view what) {
 
 class Describer {
  public:
-  Describer(const std::string& path, const std::function<void(Bytes)>& send)
-      : file_(path), send_(send) {}
+  Describer(const std::string& path, bool takes_damaged, const std::function<void(Bytes)>& send)
+      : file_(path, takes_damaged), takes_damaged_(takes_damaged), send_(send) {}
 
   void run() {
     try {
@@ -76,22 +76,38 @@ class Describer {
   void describe() {
     if (!file_.is_valid()) throw failure("the HDF5 library cannot open this file");
     describe_facts();
-    if (const auto samples = find_hdf5_samples(file_.id())) send_(encode_sample_place(*samples));
+    if (const auto samples = find_hdf5_samples(file_.id(), takes_damaged_))
+      send_(encode_sample_place(*samples));
     const Hdf5Handle root(checked(H5Oopen(file_.id(), "/", H5P_DEFAULT), "its root"), H5Oclose);
     find_datasets(root.id(), "");
     std::sort(found_.begin(), found_.end());
     for (const std::string& path : found_) {
-      const Hdf5Handle object = open_hdf5_object(file_.id(), path, path);
-      describe_dataset(object.id(), path);
+      unless_damaged(path, [&] {
+        const Hdf5Handle object = open_hdf5_object(file_.id(), path, path);
+        describe_dataset(object.id(), path);
+      });
     }
     if (has_data_group_) describe_demos();
   }
 
-  // Sorted; one more than `most` where there are more.
-  static std::vector<std::string> first_names_in(hid_t group, std::size_t most = kMostObjects) {
-    return hdf5_names_in(group, most + 1);
+  // What cannot be read of a file that may be damaged is left out.
+  void unless_damaged(const std::string& path, const std::function<void()>& describe) {
+    try {
+      describe();
+    } catch (const Error& error) {
+      const bool is_damage = error.code() == Code::damaged || error.code() == Code::limit;
+      if (!takes_damaged_ || !is_damage || file_.reason_of(error).code() == Code::io) throw;
+      send_(encode_other(fmt::format("damaged object '{}'", printable(path))));
+    }
   }
-  static std::vector<std::string> names_in(hid_t group, std::size_t most, std::string_view where) {
+
+  // Sorted; one more than `most` where there are more.
+  [[nodiscard]] std::vector<std::string> first_names_in(hid_t group,
+                                                        std::size_t most = kMostObjects) const {
+    return hdf5_names_in(group, most + 1, takes_damaged_);
+  }
+  [[nodiscard]] std::vector<std::string> names_in(hid_t group, std::size_t most,
+                                                  std::string_view where) const {
     std::vector<std::string> names = first_names_in(group, most);
     if (names.size() > most) throw too_many_hdf5_objects(most, where);
     return names;
@@ -112,11 +128,13 @@ class Describer {
     });
     for (Hdf5Demo& demo : demos) {
       const std::string path = "data/" + demo.name;
-      const Hdf5Handle group = open_hdf5_object(data.id(), demo.name, path);
-      if (H5Iget_type(group.id()) != H5I_GROUP) continue;
-      demo.samples = attribute_of(group.id(), "num_samples");
-      send_(encode_demo(demo));
-      describe_group(group.id(), path, kMostDepth);
+      unless_damaged(path, [&] {
+        const Hdf5Handle group = open_hdf5_object(data.id(), demo.name, path);
+        if (H5Iget_type(group.id()) != H5I_GROUP) return;
+        demo.samples = attribute_of(group.id(), "num_samples");
+        send_(encode_demo(demo));
+        describe_group(group.id(), path, kMostDepth);
+      });
     }
   }
 
@@ -181,27 +199,35 @@ class Describer {
       send_(encode_large_root());
       names.resize(kMostObjects);
     }
+    H5G_info_t info{};
+    const bool are_all = !takes_damaged_ || names.size() >= kMostObjects ||
+                         (H5Gget_info(group, &info) >= 0 && info.nlinks == names.size());
+    if (!are_all)
+      other("damaged group", prefix.empty() ? "/" : prefix.substr(0, prefix.size() - 1));
     objects_ += names.size();
     for (const std::string& name : names) {
       const std::string path = prefix + name;
-      H5L_info_t link{};
-      (void)checked(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT),
-                    fmt::format("the link '{}'", printable(path)));
-      if (link.type != H5L_TYPE_HARD) {
-        other(link.type == H5L_TYPE_SOFT ? "soft link" : "external link", path);
-        continue;
-      }
-      const Hdf5Handle object = open_hdf5_object(group, name, path);
-      const H5I_type_t type = H5Iget_type(object.id());
-      if (type == H5I_DATASET && found_.size() < kMostDatasets) {
-        found_.push_back(path);
-      } else if (type == H5I_GROUP && is_entered(object.id(), path)) {
-        const std::size_t before = found_.size() + others_;
-        find_datasets(object.id(), path + "/");
-        if (found_.size() + others_ == before) other("group", path);
-      } else {
-        other(type == H5I_DATASET ? "dataset" : type == H5I_GROUP ? "group" : "named type", path);
-      }
+      unless_damaged(path, [&] { find_dataset(group, name, path); });
+    }
+  }
+
+  void find_dataset(hid_t group, const std::string& name, const std::string& path) {
+    H5L_info_t link{};
+    (void)checked(H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT),
+                  fmt::format("the link '{}'", printable(path)));
+    if (link.type != H5L_TYPE_HARD) {
+      return other(link.type == H5L_TYPE_SOFT ? "soft link" : "external link", path);
+    }
+    const Hdf5Handle object = open_hdf5_object(group, name, path);
+    const H5I_type_t type = H5Iget_type(object.id());
+    if (type == H5I_DATASET && found_.size() < kMostDatasets) {
+      found_.push_back(path);
+    } else if (type == H5I_GROUP && is_entered(object.id(), path)) {
+      const std::size_t before = found_.size() + others_;
+      find_datasets(object.id(), path + "/");
+      if (found_.size() + others_ == before) other("group", path);
+    } else {
+      other(type == H5I_DATASET ? "dataset" : type == H5I_GROUP ? "group" : "named type", path);
     }
   }
 
@@ -258,6 +284,7 @@ class Describer {
     }
     if (send_members(type.id(), dataset)) return;
     send_(encode_dataset(dataset));
+    if (takes_damaged_) return;
     const bool has_rows = dataset.has_shape && !dataset.shape.empty() && dataset.shape[0] > 0;
     if (dataset.storage == Hdf5Storage::contiguous && has_rows)
       send_(encode_chunks({{0, H5Dget_offset(id)}}));
@@ -348,6 +375,7 @@ class Describer {
   }
 
   Hdf5TrackedFile file_;
+  bool takes_damaged_;
   const std::function<void(Bytes)>& send_;
   Hdf5Description facts_;
   std::vector<Hdf5ChunkAt> chunks_;
@@ -359,13 +387,14 @@ class Describer {
 
 }  // namespace
 
-Hdf5Description probe_hdf5_file(const InputFile& file, const WalkProgress& progress) {
+Hdf5Description probe_hdf5_file(const InputFile& file, const WalkProgress& progress,
+                                bool takes_damaged) {
   Hdf5DescriptionReader description(file.size());
   // The descriptor, not the path: the same file, whatever has become of its name.
   const std::string path = "/proc/self/fd/" + std::to_string(file.descriptor());
   run_hdf5_child(
       file, child_limits_for(file.size()),
-      [&](const SendMessage& send) { Describer(path, send).run(); },
+      [&](const SendMessage& send) { Describer(path, takes_damaged, send).run(); },
       [&](Bytes message) { description.take(message); },
       [&] {
         if (progress) progress(0, file.size());

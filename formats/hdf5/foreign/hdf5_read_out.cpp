@@ -2,8 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <hdf5.h>
 
 #include "shale/base/error.hpp"
@@ -16,6 +23,7 @@
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_references.hpp"
 #include "formats/hdf5/foreign/hdf5_sequences.hpp"
+#include "formats/hdf5/foreign/hdf5_whole_chunks.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
 
@@ -28,15 +36,19 @@ constexpr std::uint64_t kRowsAtOnce = 1024, kCacheSlots = 521;
 
 class DatasetReader {
  public:
-  DatasetReader(hid_t file, const Hdf5Target& target, std::uint64_t block_bytes,
-                Hdf5Sequences& sequences, PlainWriter& writer)
-      : target_(target),
+  // `lose`: null, or what is told of rows that cannot be read.
+  using Lose = std::function<void(std::uint64_t first, std::uint64_t rows, std::string why)>;
+  DatasetReader(const InputFile& from, Hdf5TrackedFile& file, const Hdf5Target& target,
+                std::uint64_t block_bytes, Hdf5Sequences& sequences, PlainWriter& writer, Lose lose)
+      : file_(file),
+        target_(target),
         dataset_(*target.dataset),
         walk_(dataset_, block_bytes),
         sequences_(sequences),
         writer_(writer),
+        lose_(std::move(lose)),
         item_bytes_(dataset_.sequence_item_bytes()),
-        set_(open(file)) {
+        set_(open(file.id())) {
     const Hdf5Handle type(H5Dget_type(set_.id()), H5Tclose);
     element_type_ = element_type(type);
     memory_type_ = type_in_memory();
@@ -44,43 +56,119 @@ class DatasetReader {
     if (!is_as_described()) throw hdf5_dataset_changed(dataset_.name);
     const Hdf5Handle layout(H5Dget_create_plist(set_.id()), H5Pclose);
     check_hdf5_filters(layout.id(), dataset_.name);
+    if (!lose_) return;
+    if (!has_whole_hdf5_header(from, sequences.base_address(), set_.id()))
+      throw failure("has a damaged header");
+    whole_.emplace(file, set_.id(), dataset_);
   }
 
   void copy_blocks() {
-    std::vector<std::byte> values(walk_.largest_bytes()), turned;
-    if (dataset_.axis != 0) turned.resize(values.size());
-    Hdf5Dataset rows;  // as they are written
-    rows.element_bytes = dataset_.element_bytes;
-    rows.shape = dataset_.sides();
-    for (; !walk_.is_done(); walk_.advance()) {
-      Hdf5Block block = walk_.block();
-      read(select(block), values.data());
-      if (dataset_.axis != 0) turn(block, values, turned);
-      Bytes left(dataset_.axis != 0 ? turned : values);
-      block.origin = with_side_first(std::move(block.origin), dataset_.axis);
-      block.sides = with_side_first(std::move(block.sides), dataset_.axis);
-      for (Hdf5RunWalk runs(rows, block); !runs.is_done(); runs.advance()) {
-        writer_.write(target_.address + runs.offset(), left.first(runs.run_bytes()));
-        left = left.subspan(runs.run_bytes());
-      }
-    }
+    values_.resize(walk_.largest_bytes());
+    if (dataset_.axis != 0) turned_.resize(values_.size());
+    for (; !walk_.is_done(); walk_.advance()) copy_block(walk_.block());
   }
 
   void copy_sequences(std::uint64_t most_bytes) {
     left_bytes_ = most_bytes_ = most_bytes;
     if (dataset_.storage == Hdf5Storage::referred) return copy_referred();
     if (!sequences_.can_read()) throw hdf5_dataset_changed(dataset_.name);
-    std::vector<std::byte> references;
-    for (std::uint64_t row = 0; row < dataset_.shape[0]; row += kRowsAtOnce) {
-      const std::uint64_t rows = std::min(kRowsAtOnce, dataset_.shape[0] - row);
-      references.resize(rows * kReferenceBytes);
-      read(select({{row}, {rows}}), references.data());
-      for (std::uint64_t i = 0; i < rows; ++i)
-        copy_sequence(row + i, Bytes(references).subspan(i * kReferenceBytes, kReferenceBytes));
-    }
+    const std::uint64_t all = dataset_.shape[0], unit = std::min(rows_of_chunk(), all);
+    const std::uint64_t at_once =
+        std::max(unit, kRowsAtOnce / std::max<std::uint64_t>(unit, 1) * unit);
+    values_.resize(std::min(at_once, all) * kReferenceBytes);
+    for (std::uint64_t row = 0; row < all; row += at_once)
+      copy_references(row, std::min(at_once, all - row));
+    lose_shared_values();
   }
 
  private:
+  void copy_block(Hdf5Block block) {
+    const std::uint64_t first = block.origin[dataset_.axis], rows = block.sides[dataset_.axis];
+    if (!may_read(first, rows, [&] { read(select(block), values_.data()); })) {
+      return in_halves(first, rows, [&](std::uint64_t begin, std::uint64_t count) {
+        block.origin[dataset_.axis] = begin;
+        block.sides[dataset_.axis] = count;
+        copy_block(block);
+      });
+    }
+    if (dataset_.axis != 0) turn(block, values_, turned_);
+    Bytes left(dataset_.axis != 0 ? turned_ : values_);
+    block.origin = with_side_first(std::move(block.origin), dataset_.axis);
+    block.sides = with_side_first(std::move(block.sides), dataset_.axis);
+    Hdf5Dataset written;  // as its rows are written
+    written.element_bytes = dataset_.element_bytes;
+    written.shape = dataset_.sides();
+    for (Hdf5RunWalk runs(written, block); !runs.is_done(); runs.advance()) {
+      writer_.write(target_.address + runs.offset(), left.first(runs.run_bytes()));
+      left = left.subspan(runs.run_bytes());
+    }
+  }
+
+  void copy_references(std::uint64_t first, std::uint64_t rows) {
+    if (!may_read(first, rows, [&] { read(select({{first}, {rows}}), values_.data()); })) {
+      return in_halves(first, rows, [&](std::uint64_t begin, std::uint64_t count) {
+        copy_references(begin, count);
+      });
+    }
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      const Bytes reference = Bytes(values_).subspan(i * kReferenceBytes, kReferenceBytes);
+      (void)may_read(first + i, 1, [&] { copy_sequence(first + i, reference); });
+    }
+  }
+
+  // True: it is read. False, of a file that may be damaged: it is not, and what is of one chunk is
+  // lost.
+  [[nodiscard]] bool may_read(std::uint64_t first, std::uint64_t rows,
+                              const std::function<void()>& get) {
+    if (!lose_) {
+      get();
+      return true;
+    }
+    std::string why;
+    try {
+      if (whole_->has_rows(first, rows)) {
+        get();
+        return true;
+      }
+      why = fmt::format("dataset '{}': {}", printable(dataset_.name),
+                        whole_->fault().empty() ? kNotInIndex : whole_->fault());
+    } catch (const Error& error) {
+      if (error.code() != Code::damaged || file_.reason_of(error).code() == Code::io) throw;
+      why = error.message() + (error.cause().empty() ? "" : ": " + error.cause());
+    }
+    if (rows <= rows_of_chunk()) lose_(first, rows, std::move(why));
+    return false;
+  }
+
+  [[nodiscard]] std::uint64_t rows_of_chunk() const {
+    return dataset_.storage == Hdf5Storage::chunked ? dataset_.chunk[dataset_.axis] : 1;
+  }
+
+  // Rows that cannot be read at once, unless they have been lost: blocks begin with a chunk.
+  void in_halves(std::uint64_t first, std::uint64_t rows,
+                 const std::function<void(std::uint64_t first, std::uint64_t rows)>& each) {
+    const std::uint64_t unit = rows_of_chunk();
+    if (rows <= unit) return;
+    const std::uint64_t half = (rows - 1) / unit / 2 * unit + unit;
+    each(first, half);
+    each(first + half, rows - half);
+  }
+
+  // Each value has an object of its own: of two rows that refer to one, one is damaged.
+  void lose_shared_values() {
+    std::ranges::sort(used_);
+    for (std::size_t i = 1; i < used_.size(); ++i) {
+      const auto& [address, object, row] = used_[i];
+      const auto& [other_address, other_object, other_row] = used_[i - 1];
+      if (address != other_address || object != other_object) continue;
+      for (const std::uint64_t lost : {row, other_row}) {
+        lose_(lost, 1,
+              fmt::format("dataset '{}': rows {} and {} refer to one value",
+                          printable(dataset_.name), other_row, row));
+      }
+    }
+  }
+
   void copy_sequence(std::uint64_t row, Bytes reference) {
     std::vector<std::byte> value;
     try {
@@ -93,6 +181,12 @@ class DatasetReader {
           .at(error.file(), error.offset());
     }
     copy_value(row, value.data(), value.size());
+    if (lose_ && !value.empty()) {
+      ByteReader in(reference, "a reference");
+      in.skip(sizeof(std::uint32_t));
+      const std::uint64_t address = in.read_u64();
+      used_.emplace_back(address, in.read_u32(), row);
+    }
   }
 
   // Values that are datasets may be compressed, and several rows may refer to one.
@@ -100,8 +194,10 @@ class DatasetReader {
     left_bytes_ = most_bytes_ = most_bytes_ * kMostReferredGrowth;
     const Hdf5ReferredValues values(set_.id(), dataset_);
     for (std::uint64_t row = 0; row < values.count(); ++row) {
-      const std::vector<std::byte> value = values.at(row);
-      copy_value(row, value.data(), value.size());
+      (void)may_read(row, 1, [&] {
+        const std::vector<std::byte> value = values.at(row);
+        copy_value(row, value.data(), value.size());
+      });
     }
   }
 
@@ -230,11 +326,16 @@ class DatasetReader {
     return error;
   }
 
+  Hdf5TrackedFile& file_;
   const Hdf5Target& target_;
   const Hdf5Dataset& dataset_;
   Hdf5BlockWalk walk_;
   Hdf5Sequences& sequences_;
   PlainWriter& writer_;
+  Lose lose_;
+  std::optional<Hdf5WholeChunks> whole_;    // of a file that may be damaged
+  std::vector<std::byte> values_, turned_;  // of a block
+  std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>> used_;  // objects, and rows
   std::uint64_t item_bytes_, left_bytes_ = 0, most_bytes_ = 0;  // of values of any length
   Hdf5Handle set_;
   Hdf5Handle element_type_{-1, H5Tclose}, memory_type_{-1, H5Tclose}, file_space_{-1, H5Sclose};
@@ -271,25 +372,44 @@ std::vector<std::byte> PlainWriter::append_value(Bytes value, std::uint64_t item
   return reference.take();
 }
 
-void read_out_hdf5(const InputFile& from, std::span<const Hdf5Target> targets,
-                   std::uint64_t block_bytes, std::uint64_t most_sequence_bytes,
-                   PlainWriter writer) {
-  const Hdf5TrackedFile file("/proc/self/fd/" + std::to_string(from.descriptor()));
+namespace {
+
+void read_out(Hdf5TrackedFile& file, Hdf5Sequences& sequences, const Hdf5ReadOut& what,
+              std::uint64_t number, PlainWriter& writer) {
+  const Hdf5Target& target = what.targets[number];
+  const auto lose = [&](std::uint64_t first, std::uint64_t rows, std::string why) {
+    what.lose({.target = number, .first = first, .rows = rows, .why = std::move(why)});
+  };
+  try {
+    DatasetReader reader(what.from, file, target, what.block_bytes, sequences, writer,
+                         what.lose ? DatasetReader::Lose(lose) : nullptr);
+    if (target.dataset->has_variable_length()) {
+      reader.copy_sequences(what.most_sequence_bytes);
+    } else {
+      reader.copy_blocks();
+    }
+  } catch (const Error& error) {
+    const bool is_damage = error.code() == Code::damaged || error.code() == Code::mismatch;
+    if (!what.lose || !is_damage || file.reason_of(error).code() == Code::io) throw;
+    lose(0, target.dataset->sides()[0],
+         error.message() + (error.cause().empty() ? "" : ": " + error.cause()));
+  }
+}
+
+}  // namespace
+
+void read_out_hdf5(const Hdf5ReadOut& what, PlainWriter writer) {
+  Hdf5TrackedFile file("/proc/self/fd/" + std::to_string(what.from.descriptor()),
+                       what.lose != nullptr);
   bring_hdf5_filters();
   try {
     if (!file.is_valid()) {
       throw Error(Code::damaged, "the HDF5 library cannot reopen this file")
           .because(hdf5_failure_cause());
     }
-    Hdf5Sequences sequences(from, file.id());
-    for (const Hdf5Target& target : targets) {
-      DatasetReader reader(file.id(), target, block_bytes, sequences, writer);
-      if (target.dataset->has_variable_length()) {
-        reader.copy_sequences(most_sequence_bytes);
-      } else {
-        reader.copy_blocks();
-      }
-    }
+    Hdf5Sequences sequences(what.from, file.id(), what.lose != nullptr);
+    for (std::uint64_t i = 0; i < what.targets.size(); ++i)
+      read_out(file, sequences, what, i, writer);
     writer.say();
   } catch (const Error& error) {
     throw file.reason_of(error);

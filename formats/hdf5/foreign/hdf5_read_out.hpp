@@ -41,6 +41,20 @@ class PlainWriter {
   std::uint64_t unsaid_ = 0;
 };
 
+/// What of a file that may be damaged cannot be read: rows of a target, and why.
+struct Hdf5LostRows {
+  std::uint64_t target = 0, first = 0, rows = 0;
+  std::string why = {};
+};
+
+struct Hdf5ReadOut {
+  const InputFile& from;
+  std::span<const Hdf5Target> targets;
+  std::uint64_t block_bytes, most_sequence_bytes;
+  /// Not null: the file may be damaged, and what cannot be read is told, a run of rows each.
+  std::function<void(const Hdf5LostRows&)> lose = nullptr;
+};
+
 /// Reads datasets through the library, filters and all, and writes their rows where they go:
 /// numbers little-endian, those of other axes with the samples first. Only for a child process that
 /// has nothing to lose (hdf5_probe.hpp). Memory: four times `block_bytes`, and of values of any
@@ -48,8 +62,6 @@ class PlainWriter {
 /// message as cause, and for values that together have more than `most_sequence_bytes`;
 /// Code::unsupported for a filter that this library does not have; Code::mismatch if the file has
 /// changed since it was described; Code::limit; Code::io.
-void read_out_hdf5(const InputFile& from, std::span<const Hdf5Target> targets,
-                   std::uint64_t block_bytes, std::uint64_t most_sequence_bytes,
-                   PlainWriter writer);
+void read_out_hdf5(const Hdf5ReadOut& what, PlainWriter writer);
 
 }  // namespace shale

@@ -18,6 +18,7 @@
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_sequences.hpp"
+#include "formats/hdf5/foreign/hdf5_whole_chunks.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
@@ -43,8 +44,8 @@ Hdf5Handle open_object(hid_t parent, const std::string& name) {
 }
 
 // The first `most`, in the natural order of their names.
-std::vector<std::string> names_below(hid_t group, std::size_t most) {
-  std::vector<std::string> names = hdf5_names_in(group, most);
+std::vector<std::string> names_below(hid_t group, std::size_t most, bool takes_damaged = false) {
+  std::vector<std::string> names = hdf5_names_in(group, most, takes_damaged);
   std::sort(names.begin(), names.end(), is_naturally_less);
   return names;
 }
@@ -117,6 +118,10 @@ Hdf5SampleValue value_of(const std::string& path, const Hdf5Dataset& kind, const
   return value;
 }
 
+Error bad_value(std::string_view path, std::string_view fact) {
+  return Error(Code::damaged, "value '{}': {}", printable(path), fact);
+}
+
 // What H5Dread and H5Aread have in common.
 using ReadAll = std::function<bool(hid_t memory_type, void* into)>;
 
@@ -136,9 +141,11 @@ class ValueReader {
     const bool is_text = value_.form == Form::text || value_.form == Form::texts;
     if (value_.form == Form::number) {
       check_size(value_.bytes);
-      if (!walk_.reads_values) return;
+      // Of a file that may be damaged, reading is what proves it.
+      if (!walk_.reads_values && !walk_.lose) return;
       value_.data.resize(value_.bytes);
       if (value_.bytes > 0) read(little_endian().id(), value_.data.data());
+      if (!walk_.reads_values) value_.data.clear();
     } else if (value_.form == Form::sequence) {
       read_sequence();
     } else if (is_text) {
@@ -190,8 +197,7 @@ class ValueReader {
     } catch (const Error& error) {
       if (error.code() == Code::limit) check_size(walk_.most_bytes + 1);
       if (error.code() != Code::damaged) throw;
-      throw Error(Code::damaged, "dataset '{}': {}", printable(value_.path), error.message())
-          .at(error.file(), error.offset());
+      throw bad_value(value_.path, error.message()).at(error.file(), error.offset());
     }
   }
 
@@ -237,14 +243,23 @@ class ValueReader {
 
 class SampleSender {
  public:
-  SampleSender(const InputFile& from, hid_t file, const Hdf5SampleWalk& walk,
+  SampleSender(const InputFile& from, Hdf5TrackedFile& file, const Hdf5SampleWalk& walk,
                const SendMessage& send)
-      : file_(file), walk_(walk), send_(send), sequences_(from, file) {}
+      : from_(from),
+        file_(file),
+        walk_(walk),
+        send_(send),
+        sequences_(from, file.id(), walk.lose != nullptr) {}
 
   void run() {
-    const Hdf5Handle parent = open_object(file_, walk_.parent);
+    const Hdf5Handle parent = open_object(file_.id(), walk_.parent);
     if (!walk_.file.empty()) return send_sample(parent, walk_.file);
-    for (const std::string& name : names_below(parent.id(), ~std::size_t{0})) {
+    const bool takes_damaged = walk_.lose != nullptr;
+    const std::vector<std::string> names = names_below(parent.id(), ~std::size_t{0}, takes_damaged);
+    H5G_info_t info{};
+    const bool are_all =
+        !takes_damaged || (H5Gget_info(parent.id(), &info) >= 0 && info.nlinks == names.size());
+    for (const std::string& name : names) {
       if (!is_hdf5_hard_link(parent.id(), name)) {
         send_text(SampleMessage::other, fmt::format("link '{}'", printable(name)));
         continue;
@@ -252,19 +267,35 @@ class SampleSender {
       try {
         send_sample(open_object(parent.id(), name), name);
       } catch (Error& error) {
+        if (takes_damaged && error.code() == Code::damaged &&
+            file_.reason_of(error).code() != Code::io) {
+          send_lost(name, error.message() + (error.cause().empty() ? "" : ": " + error.cause()));
+          continue;
+        }
         error.for_sample(name);
         throw;
       }
     }
+    if (!are_all) send_lost("others", "the list of the groups is damaged");
   }
 
  private:
+  void send_lost(const std::string& name, const std::string& why) {
+    ByteWriter out;
+    out.write(static_cast<std::uint8_t>(SampleMessage::lost));
+    out.write(static_cast<std::uint32_t>(name.size()));
+    out.write_text(name);
+    out.write_text(why);
+    send_(out.bytes());
+  }
+
   void send_sample(const Hdf5Handle& object, const std::string& name) {
     const H5I_type_t type = H5Iget_type(object.id());
     if (type != H5I_GROUP && type != H5I_DATASET) {
       send_text(SampleMessage::other, fmt::format("named type '{}'", printable(name)));
       return;
     }
+    if (walk_.lose) check_header(object.id(), "its group");
     send_text(SampleMessage::sample, name);
     objects_ = 0;
     paths_.clear();
@@ -274,7 +305,10 @@ class SampleSender {
   }
 
   void send_group(hid_t group, const std::string& prefix, int depth_left) {
-    for (const std::string& name : names_below(group, kMostObjectsOfASample + 1)) {
+    const std::vector<std::string> names =
+        names_below(group, kMostObjectsOfASample + 1, walk_.lose != nullptr);
+    if (walk_.lose) check_names(group, names);
+    for (const std::string& name : names) {
       const std::string path = prefix + name;
       count_object(path);
       if (!is_hdf5_hard_link(group, name)) {
@@ -286,7 +320,10 @@ class SampleSender {
       if (type == H5I_DATASET) {
         send_dataset(object.id(), path);
       } else if (type == H5I_GROUP && depth_left > 0) {
+        if (walk_.lose) check_header(object.id(), path);
         send_group(object.id(), path + "/", depth_left - 1);
+      } else if (type != H5I_GROUP && walk_.lose) {
+        throw Error(Code::damaged, "'{}' is neither a group nor a dataset", printable(path));
       } else {
         send_text(
             SampleMessage::other,
@@ -309,10 +346,54 @@ class SampleSender {
     if (is_here) {
       const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
       check_hdf5_filters(layout.id(), path);
+      if (walk_.lose) check_whole(set, path, type, space, layout);
     }
     send_value(path, type, space, is_here, [&](hid_t memory, void* into) {
       return H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, into) >= 0;
     });
+  }
+
+  // Of a file that may be damaged, what a group lacks is not taken for absent.
+  void check_names(hid_t group, const std::vector<std::string>& names) const {
+    H5G_info_t info{};
+    bool are_whole = H5Gget_info(group, &info) >= 0 && info.nlinks == names.size();
+    for (const std::string& name : names) {
+      H5L_info_t link{};
+      const bool is_read = H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) >= 0;
+      const bool leads = is_read && (link.type != H5L_TYPE_SOFT ||
+                                     H5Oexists_by_name(group, name.c_str(), H5P_DEFAULT) > 0);
+      are_whole = are_whole && leads;
+    }
+    if (!are_whole) throw Error(Code::damaged, "a list of objects is damaged");
+  }
+
+  void check_header(hid_t object, const std::string& path) const {
+    if (has_whole_hdf5_header(from_, sequences_.base_address(), object)) return;
+    throw Error(Code::damaged, "the header of '{}' is damaged", printable(path));
+  }
+
+  void check_whole(hid_t set, const std::string& path, const Hdf5Handle& type,
+                   const Hdf5Handle& space, const Hdf5Handle& layout) {
+    check_header(set, path);
+    Hdf5Dataset dataset;
+    describe_hdf5_type(type.id(), sizeof(std::uint64_t), dataset);
+    dataset.shape = shape_in(space).sides;
+    const H5D_layout_t kind = H5Pget_layout(layout.id());
+    const bool is_written = kind != H5D_CONTIGUOUS || H5Dget_offset(set) != HADDR_UNDEF;
+    if (kind == H5D_CONTIGUOUS && is_written) dataset.storage = Hdf5Storage::contiguous;
+    if (kind == H5D_CHUNKED) {
+      dataset.storage = Hdf5Storage::chunked;
+      dataset.chunk.resize(dataset.shape.size());
+      if (H5Pget_chunk(layout.id(), static_cast<int>(dataset.chunk.size()),
+                       reinterpret_cast<hsize_t*>(dataset.chunk.data())) < 0 ||
+          std::ranges::find(dataset.chunk, std::uint64_t{0}) != dataset.chunk.end())
+        throw hdf5_failure("the HDF5 library cannot read the size of chunks");
+    }
+    const Hdf5WholeChunks whole(file_, set, dataset);
+    const bool has_rows =
+        dataset.shape.empty() || dataset.shape[0] == 0 || whole.has_rows(0, dataset.shape[0]);
+    if (whole.fault().empty() && has_rows) return;
+    throw bad_value(path, whole.fault().empty() ? kNotInIndex : whole.fault());
   }
 
   void send_attributes(hid_t group) {
@@ -359,7 +440,8 @@ class SampleSender {
     send_(out.bytes());
   }
 
-  hid_t file_;
+  const InputFile& from_;
+  Hdf5TrackedFile& file_;
   const Hdf5SampleWalk& walk_;
   const SendMessage& send_;
   Hdf5Sequences sequences_;
@@ -378,25 +460,33 @@ struct LookedGroup {
   std::vector<std::set<std::string>> signatures;  // of `groups`: path, type and rank of each
 };
 
-void sign(hid_t group, const std::string& prefix, int depth_left, std::set<std::string>& into) {
-  for (const std::string& name : names_below(group, kLooked)) {
-    if (!is_hdf5_hard_link(group, name)) continue;
+// Of a file that may be damaged, objects that cannot be read count for nothing.
+bool is_lost(hid_t group, const std::string& name, bool takes_damaged) {
+  return takes_damaged &&
+         !Hdf5Handle(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose).is_valid();
+}
+
+void sign(hid_t group, const std::string& prefix, int depth_left, bool takes_damaged,
+          std::set<std::string>& into) {
+  for (const std::string& name : names_below(group, kLooked, takes_damaged)) {
+    if (!is_hdf5_hard_link(group, name) || is_lost(group, name, takes_damaged)) continue;
     const Hdf5Handle object = open_object(group, name);
     if (H5Iget_type(object.id()) == H5I_GROUP && depth_left > 0)
-      sign(object.id(), prefix + name + "/", depth_left - 1, into);
+      sign(object.id(), prefix + name + "/", depth_left - 1, takes_damaged, into);
     if (H5Iget_type(object.id()) != H5I_DATASET) continue;
     const Hdf5Handle type(H5Dget_type(object.id()), H5Tclose);
     into.insert(fmt::format("{}{} {}", prefix, name, static_cast<int>(H5Tget_class(type.id()))));
   }
 }
 
-LookedGroup look_into(hid_t group) {
+LookedGroup look_into(hid_t group, bool takes_damaged) {
   LookedGroup looked;
-  for (const std::string& name : names_below(group, kLooked)) {
+  for (const std::string& name : names_below(group, kLooked, takes_damaged)) {
     if (!is_hdf5_hard_link(group, name)) {
       ++looked.others;
       continue;
     }
+    if (is_lost(group, name, takes_damaged)) continue;
     const Hdf5Handle object = open_object(group, name);
     const H5I_type_t type = H5Iget_type(object.id());
     if (type == H5I_DATASET) {
@@ -407,35 +497,37 @@ LookedGroup look_into(hid_t group) {
       looked.kinds.insert(fmt::format("{} {}", rank, static_cast<int>(H5Tget_class(type.id()))));
       looked.have_numbers = looked.have_numbers && has_digit(name);
     } else if (type == H5I_GROUP) {
-      const std::vector<std::string> inner = names_below(object.id(), kLooked);
+      const std::vector<std::string> inner = names_below(object.id(), kLooked, takes_damaged);
       const bool is_alone = !inner.empty() && std::ranges::all_of(inner, [&](const auto& one) {
-        return is_hdf5_hard_link(object.id(), one) &&
+        return is_hdf5_hard_link(object.id(), one) && !is_lost(object.id(), one, takes_damaged) &&
                H5Iget_type(open_object(object.id(), one).id()) == H5I_GROUP;
       });
       if (is_alone) looked.alone.push_back(name);
       looked.groups.push_back(name);
-      sign(object.id(), "", kMostDepthOfSamples, looked.signatures.emplace_back());
+      sign(object.id(), "", kMostDepthOfSamples, takes_damaged, looked.signatures.emplace_back());
     }
   }
   return looked;
 }
 
-bool are_alike(const std::vector<std::set<std::string>>& signatures) {
+bool are_alike(const std::vector<std::set<std::string>>& signatures, bool takes_damaged) {
   std::map<std::string, std::size_t> all;
   for (const auto& one : signatures)
     for (const std::string& path : one) ++all[path];
-  return !all.empty() && std::ranges::all_of(signatures, [&](const auto& one) {
-    return 2 * one.size() >= all.size();
-  });
+  const auto alike = std::ranges::count_if(
+      signatures, [&](const auto& one) { return 2 * one.size() >= all.size(); });
+  const auto groups = static_cast<std::ptrdiff_t>(signatures.size());
+  return !all.empty() && (takes_damaged ? 2 * alike > groups : alike == groups);
 }
 
 }  // namespace
 
-std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file) {
+std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file, bool takes_damaged) {
   std::string parent = "/";
   LookedGroup looked;
   for (int depth = 0; depth < kMostDepthOfSamples; ++depth) {
-    looked = look_into(open_object(file, parent).id());
+    if (takes_damaged && is_lost(file, parent, true)) return std::nullopt;
+    looked = look_into(open_object(file, parent).id(), takes_damaged);
     if (looked.arrays > 0 || looked.alone.size() != 1) break;
     parent = parent == "/" ? looked.alone[0] : parent.append("/").append(looked.alone[0]);
   }
@@ -444,15 +536,19 @@ std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file) {
     return std::ranges::find(kNamesOfSplits, name) != std::end(kNamesOfSplits);
   };
   const bool has_numbers = std::ranges::all_of(looked.groups, has_digit);
-  const bool is_clear = looked.groups.size() > 1 && looked.arrays == 0 && looked.others == 0 &&
+  const std::size_t objects = looked.groups.size() + looked.arrays + looked.others;
+  const bool are_most =
+      takes_damaged ? 2 * looked.groups.size() > objects : looked.groups.size() == objects;
+  const bool is_clear = looked.groups.size() > 1 && are_most &&
                         (has_numbers || looked.groups.size() >= kManyGroups) &&
                         std::ranges::none_of(looked.groups, is_split) &&
-                        are_alike(looked.signatures);
+                        are_alike(looked.signatures, takes_damaged);
   // Datasets are samples if they are alike, and many or numbered; beside groups that are samples
   // they are none.
   const bool are_datasets = looked.groups.empty() && looked.kinds.size() == 1 &&
                             (looked.have_numbers || looked.arrays >= kManyGroups);
-  const bool are_groups = looked.groups.size() > 1 && has_numbers && are_alike(looked.signatures);
+  const bool are_groups =
+      looked.groups.size() > 1 && has_numbers && are_alike(looked.signatures, takes_damaged);
   const bool is_file = looked.arrays > 0 && !are_datasets && !are_groups;
   H5G_info_t info{};
   if (H5Gget_info_by_name(file, parent.c_str(), &info, H5P_DEFAULT) < 0) info.nlinks = 0;
@@ -471,11 +567,11 @@ void walk_hdf5_samples(const InputFile& file, std::uint64_t memory_bytes,
   run_hdf5_child(
       file, limits,
       [&](const SendMessage& send) {
-        const Hdf5TrackedFile opened(path);
+        Hdf5TrackedFile opened(path, walk.lose != nullptr);
         bring_hdf5_filters();
         try {
           if (!opened.is_valid()) throw hdf5_failure("the HDF5 library cannot reopen this file");
-          SampleSender(file, opened.id(), walk, send).run();
+          SampleSender(file, opened, walk, send).run();
         } catch (const Error& error) {
           throw opened.reason_of(error);
         }

@@ -12,8 +12,10 @@
 namespace shale {
 
 /// Where samples are, by the first of the groups. `file` is an identifier of the library. Only for
-/// a child process that has nothing to lose.
-[[nodiscard]] std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file);
+/// a child process that has nothing to lose. `takes_damaged`: objects that cannot be read are
+/// passed over.
+[[nodiscard]] std::optional<Hdf5SamplePlace> find_hdf5_samples(std::int64_t file,
+                                                               bool takes_damaged = false);
 
 /// Hands out the samples of a file, from the HDF5 library in a child process. Memory: a sample, and
 /// `memory_bytes` in the child. Errors: as run_hdf5_child; Code::damaged with the library's

@@ -28,8 +28,8 @@ herr_t keep_references(hid_t stored, hid_t memory, H5T_cdata_t* data, std::size_
 
 }  // namespace
 
-Hdf5Sequences::Hdf5Sequences(const InputFile& file, std::int64_t opened)
-    : file_(file), heap_(file) {
+Hdf5Sequences::Hdf5Sequences(const InputFile& file, std::int64_t opened, bool is_strict)
+    : file_(file), heap_(file, is_strict), is_strict_(is_strict) {
   const Hdf5Handle creation(H5Fget_create_plist(opened), H5Pclose);
   std::size_t address_bytes = 0, length_bytes = 0;
   hsize_t user_block = 0;
@@ -53,7 +53,9 @@ std::vector<std::byte> Hdf5Sequences::at(Bytes reference, const Hdf5Dataset& of,
   const std::uint64_t item = of.sequence_item_bytes();
   const std::uint64_t length = in.read_u32() * item, address = in.read_u64();
   const std::uint32_t object = in.read_u32();
-  if (length == 0 || address == 0) return {};
+  // Of a file that may be damaged, an empty value is one only if its object is empty, too.
+  const bool is_nothing = length == 0 && address == 0;
+  if (is_nothing || (!is_strict_ && (length == 0 || address == 0))) return {};
   if (length > most_bytes) {
     throw Error(Code::limit, "a value of {}, more than the {} that it may have",
                 format_size(length), format_size(most_bytes));
@@ -67,6 +69,10 @@ std::vector<std::byte> Hdf5Sequences::at(Bytes reference, const Hdf5Dataset& of,
   file_.read_exact(offset, value);
   if (of.type == Hdf5Type::vlen_text)
     value.erase(std::ranges::find(value, std::byte{0}), value.end());
+  if (is_strict_ && of.type == Hdf5Type::vlen_text && value.size() + 1 < length) {
+    throw Error(Code::damaged, "a string of {} bytes has a NUL behind the first {}", length,
+                value.size());
+  }
   if (of.type == Hdf5Type::vlen_numbers && of.descr.starts_with('>')) {
     const bool is_complex = of.descr[1] == 'c';
     const std::array swaps = {

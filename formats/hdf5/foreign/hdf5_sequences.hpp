@@ -18,10 +18,13 @@ class Hdf5Sequences {
  public:
   static constexpr std::uint64_t kReferenceBytes = 16;
 
-  Hdf5Sequences(const InputFile& file, std::int64_t opened);
+  /// `is_strict`: as of Hdf5Heap.
+  Hdf5Sequences(const InputFile& file, std::int64_t opened, bool is_strict = false);
 
   /// Whether the file's references are of the one size that is read.
   [[nodiscard]] bool can_read() const { return has_usual_sizes_; }
+  /// What addresses in the file count from.
+  [[nodiscard]] std::uint64_t base_address() const { return base_address_; }
   /// The type to read a dataset, an attribute or a member of variable length as: its references.
   /// The caller closes it.
   [[nodiscard]] static std::int64_t type_of_references();
@@ -35,7 +38,7 @@ class Hdf5Sequences {
   const InputFile& file_;
   Hdf5Heap heap_;
   std::uint64_t base_address_ = 0;
-  bool has_usual_sizes_ = false;
+  bool is_strict_, has_usual_sizes_ = false;
 };
 
 }  // namespace shale

@@ -28,6 +28,7 @@
 #include "shale/trees/hdf5_blocks.hpp"
 #include "shale/trees/hdf5_description.hpp"
 #include "shale/trees/hdf5_foreign_columns.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 #include "shale/trees/hdf5_samples.hpp"
 #include "shale/trees/hdf5_steps.hpp"
 #include "shale/trees/hdf5_tables.hpp"
@@ -39,7 +40,6 @@
 #include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
 #include "formats/hdf5/hdf5_columns.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 
 //  The plain file:
 //  +0    superblock, root group, an object header per dataset (hdf5_metadata.cpp)
@@ -173,20 +173,94 @@ class Unpacking {
     }
     run_hdf5_child(
         request_.file, limits, [&](const SendMessage& send) { read_out(send); },
-        [&](Bytes message) {
-          ByteReader in(message, "what the HDF5 library's process says");
-          done_bytes_ += in.read_u64();
-          end_ = in.read_u64();
-          report();
-        },
-        [&] { report(); }, &request_.into);
+        [&](Bytes message) { take(message); }, [&] { report(); }, &request_.into);
     set_size(request_.into, end_);
+    drop_lost_rows();
     write(0, head(end_));
+  }
+
+  // What is lost of a file that may be damaged, in the order of the rows.
+  [[nodiscard]] LostRanges lost() const {
+    LostRanges ranges;
+    std::uint64_t gone = 0;
+    for (const auto& [first, end, why] : lost_) {
+      ranges.push_back({.before = first - gone, .samples = end - first, .why = why});
+      gone += end - first;
+    }
+    return ranges;
   }
 
  private:
   explicit Unpacking(const UnpackRequest& request)
       : request_(request), block_bytes_(request.memory_bytes / kShareOfMemory) {}
+
+  // Messages of the child: u8 0, u64 bytes written, u64 end of the file; or u8 1, u64 target, u64
+  // first row, u64 rows, text.
+  void take(Bytes message) {
+    ByteReader in(message, "what the HDF5 library's process says");
+    if (in.read_u8() == 0) {
+      done_bytes_ += in.read_u64();
+      end_ = in.read_u64();
+      return report();
+    }
+    const std::uint64_t number = in.read_u64(), first = in.read_u64(), rows = in.read_u64();
+    const auto is_of = [&](const Column& column) {
+      return targets_.at(number).address >= column.address &&
+             targets_[number].address - column.address < column.bytes;
+    };
+    const auto column = std::ranges::find_if(columns_, is_of);
+    if (column == columns_.end() || column->shape[0] == 0)
+      throw Error(Code::damaged, "the HDF5 library's process lost rows of nothing");
+    const std::uint64_t row_bytes = column->bytes / column->shape[0];
+    const std::uint64_t begin = (targets_[number].address - column->address) / row_bytes + first;
+    if (rows == 0 || begin > column->shape[0] || rows > column->shape[0] - begin)
+      throw Error(Code::damaged, "the HDF5 library's process lost rows that there are not");
+    lost_.push_back({begin, begin + rows, std::string(as_text(message.last(in.remaining())))});
+  }
+
+  // What is lost of one column is lost of all. Rows that are left follow one another.
+  void drop_lost_rows() {
+    std::ranges::stable_sort(lost_, {}, &LostRun::first);
+    std::vector<LostRun> runs;
+    for (LostRun& run : lost_) {
+      if (!runs.empty() && run.first < runs.back().end)
+        run.first = std::min(run.end, runs.back().end);
+      const bool goes_on =
+          !runs.empty() && run.first == runs.back().end && run.why == runs.back().why;
+      if (run.first == run.end) continue;
+      if (goes_on)
+        runs.back().end = run.end;
+      else
+        runs.push_back(std::move(run));
+    }
+    lost_ = std::move(runs);
+    if (lost_.empty()) return;
+    for (Column& column : columns_) {
+      const std::uint64_t row_bytes = column.bytes / column.shape[0];
+      std::uint64_t into = lost_.front().first;
+      for (std::size_t i = 0; i < lost_.size(); ++i) {
+        const std::uint64_t from = lost_[i].end;
+        const std::uint64_t end = i + 1 < lost_.size() ? lost_[i + 1].first : column.shape[0];
+        move_bytes(column.address + from * row_bytes, column.address + into * row_bytes,
+                   (end - from) * row_bytes);
+        into += end - from;
+      }
+      column.shape[0] = into;
+      column.bytes = into * row_bytes;
+    }
+    if (columns_.front().shape[0] > 0) return;
+    throw Error(Code::damaged, "no sample of it is whole: {}", lost_.front().why);
+  }
+
+  void move_bytes(std::uint64_t from, std::uint64_t into, std::uint64_t bytes) const {
+    const InputFile file(request_.into.link());
+    std::vector<std::byte> piece;
+    for (std::uint64_t done = 0; done < bytes; done += piece.size()) {
+      piece.resize(std::min(kNumbersAtOnce, bytes - done));
+      file.read_exact(from + done, piece);
+      write(into + done, piece);
+    }
+  }
 
   void place_columns() {
     end_ = head(0).size();
@@ -243,12 +317,26 @@ class Unpacking {
     // With the bytes since it was said last, and the end of the file: about once a MiB.
     const auto say = [&](std::uint64_t bytes, std::uint64_t end) {
       ByteWriter said;
+      said.write(std::uint8_t{0});
       said.write(bytes);
       said.write(end);
       send(said.bytes());
     };
-    read_out_hdf5(request_.file, targets_, block_bytes_, request_.file.size(),
-                  PlainWriter(request_.into, end_, say));
+    const auto lose = [&](const Hdf5LostRows& lost) {
+      ByteWriter said;
+      said.write(std::uint8_t{1});
+      said.write(lost.target);
+      said.write(lost.first);
+      said.write(lost.rows);
+      said.write_text(lost.why);
+      send(said.bytes());
+    };
+    Hdf5ReadOut what{.from = request_.file,
+                     .targets = targets_,
+                     .block_bytes = block_bytes_,
+                     .most_sequence_bytes = request_.file.size()};
+    if (request_.takes_damaged) what.lose = lose;
+    read_out_hdf5(what, PlainWriter(request_.into, end_, say));
   }
 
   void write(std::uint64_t offset, Bytes bytes) const {
@@ -264,6 +352,11 @@ class Unpacking {
   const Hdf5Steps* steps_ = nullptr;  // null: the datasets at the root are unpacked
   std::vector<Column> columns_;
   std::vector<Hdf5Target> targets_;
+  struct LostRun {
+    std::uint64_t first = 0, end = 0;
+    std::string why = {};
+  };
+  std::vector<LostRun> lost_;  // rows of all columns
   std::uint64_t end_ = 0, all_bytes_ = 0, done_bytes_ = 0;
 };
 
@@ -290,9 +383,12 @@ std::optional<UnpackReport> unpack_steps(const UnpackRequest& request,
       is_packed = is_packed || has_to_be_read(*dataset);
     }
   }
-  if (!is_packed) return std::nullopt;
-  Unpacking(request, steps).run();
-  return steps.left;
+  if (!is_packed && !request.takes_damaged) return std::nullopt;
+  Unpacking unpacking(request, steps);
+  unpacking.run();
+  UnpackReport report = steps.left;
+  report.lost = unpacking.lost();
+  return report;
 }
 
 // A file that is one episode.
@@ -301,7 +397,9 @@ UnpackReport unpack_episode(const UnpackRequest& request, Hdf5Description descri
       steps_of_hdf5_file(std::move(description), request.fields, request.first_episode);
   for (const Hdf5Dataset* dataset : steps.demos.front().datasets)
     if (dataset != nullptr) refuse_what_cannot_be_read(steps.description, *dataset);
-  Unpacking(request, steps).run();
+  Unpacking unpacking(request, steps);
+  unpacking.run();
+  steps.left.lost = unpacking.lost();
   return std::move(steps.left);
 }
 
@@ -317,10 +415,14 @@ std::optional<UnpackReport> unpack_table(const UnpackRequest& request,
     return one->name != "key" && one->name != "keys";
   });
   const bool is_turned = !request.axes.empty();
-  if (!(fields.empty() ? is_packed || is_turned : is_named)) return std::nullopt;
+  const bool is_unpacked = fields.empty() ? is_packed || is_turned : is_named;
+  if (!is_unpacked && !request.takes_damaged) return std::nullopt;
+  if (table.datasets.empty()) return std::nullopt;
   for (const Hdf5Dataset* dataset : table.datasets)
     refuse_what_cannot_be_read(description, *dataset);
-  Unpacking(request, table.datasets).run();
+  Unpacking unpacking(request, table.datasets);
+  unpacking.run();
+  table.left.lost = unpacking.lost();
   return std::move(table.left);
 }
 
@@ -364,9 +466,10 @@ UnpackReport unpack_samples(const UnpackRequest& request, const Hdf5SamplePlace&
 }  // namespace
 
 std::optional<UnpackReport> unpack_hdf5_file(const UnpackRequest& request) {
-  Hdf5Description description = probe_hdf5_file(request.file, [&](auto, auto) {
+  const auto progress = [&](auto, auto) {
     if (request.progress) request.progress(0, 0);
-  });
+  };
+  Hdf5Description description = probe_hdf5_file(request.file, progress, request.takes_damaged);
   try {
     if (may_have_hdf5_steps(request.parsing.dialect) && has_hdf5_steps(description))
       return unpack_steps(request, std::move(description));

@@ -57,10 +57,13 @@ PendingSample lost_sample(const LostSamples& lost, std::uint64_t number, const S
                : has_number       ? std::to_string(number)
                                   : fmt::format("{} byte {}", name, range.offset);
   sample.cells.resize(schema.fields.size());
-  const std::string bytes =
-      range.length == 0 ? "" : format_counted(range.length, "byte", "bytes") + " from ";
-  sample.damage = fmt::format("{}: {}byte {}{}: {}", name, bytes, range.offset,
-                              range.length == 0 ? "" : " on", range.why);
+  // Where it has a place in the file.
+  std::string place =
+      range.length == 0 && range.offset == 0
+          ? ""
+          : fmt::format("byte {}{}: ", range.offset, range.length == 0 ? "" : " on");
+  if (range.length > 0) place = format_counted(range.length, "byte", "bytes") + " from " + place;
+  sample.damage = fmt::format("{}: {}{}", name, place, range.why);
   return sample;
 }
 

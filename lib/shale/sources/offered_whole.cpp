@@ -16,7 +16,6 @@ bool may_be_saved(const std::string& path, const std::vector<SetMember>& files) 
       set.empty() ? file_of_path(path) : std::optional(set.front().path);
   if (!file) return false;
   const Format* const format = detect_file(InputFile(*file));
-  if (format != nullptr && format->can.forks) return false;
   if (format != nullptr && (format->salvage != nullptr || format->unpack != nullptr)) return true;
   return open_arrays(*file, {.takes_truncated = true}).arrays.front().whole_rows.has_value();
 } catch (const Error&) {

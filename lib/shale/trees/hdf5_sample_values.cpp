@@ -32,6 +32,11 @@ void Hdf5SampleReceiver::take(Bytes message) {
   const auto kind = static_cast<Hdf5SampleMessage>(in.read_u8());
   const Bytes rest = message.subspan(1);
   if (kind == Hdf5SampleMessage::other) return other_(std::string(as_text(rest)));
+  if (kind == Hdf5SampleMessage::lost && walk_.lose) {
+    sample_.reset();
+    std::string name(as_text(in.read_bytes(in.read_u32())));
+    return walk_.lose(std::move(name), std::string(as_text(in.read_bytes(in.remaining()))));
+  }
   if (kind == Hdf5SampleMessage::sample) {
     finish();
     sample_.emplace().name = as_text(rest);

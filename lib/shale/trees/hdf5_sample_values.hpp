@@ -17,6 +17,7 @@
 //   u8 2, a value without its bytes  of that sample
 //   u8 3, bytes                      the next of that value's; none if they are not wanted
 //   u8 4, text                       what is neither a value nor a group: "link 'a/b'"
+//   u8 5, u32 length, name, text     a sample, as far as it was sent, is lost: why
 
 namespace shale {
 
@@ -44,7 +45,13 @@ struct Hdf5WalkedSample {
   std::vector<Hdf5SampleValue> values;
 };
 
-enum class Hdf5SampleMessage : std::uint8_t { sample = 1, value = 2, bytes = 3, other = 4 };
+enum class Hdf5SampleMessage : std::uint8_t {
+  sample = 1,
+  value = 2,
+  bytes = 3,
+  other = 4,
+  lost = 5
+};
 /// Of a value all but its bytes.
 [[nodiscard]] std::vector<std::byte> encode_sample_value(const Hdf5SampleValue& value);
 
@@ -57,6 +64,8 @@ struct Hdf5SampleWalk {
   bool reads_values = false, takes_attributes = false;
   std::uint64_t most_bytes = 0;  ///< of one value
   std::function<bool(const std::string& path)> wants = {};
+  /// Not null: the file may be damaged. Samples that cannot be read are told, in every walk.
+  std::function<void(std::string name, std::string why)> lose = {};
 };
 
 /// Puts samples together from the messages, which are not trusted. Memory: that of one sample.

@@ -46,6 +46,7 @@ class SampleUnpacking {
   }
 
   UnpackReport run() {
+    if (request_.takes_damaged) walk_.lose = [](auto, auto) {};
     walk_samples_(
         walk_, [this](Hdf5WalkedSample&& sample) { fields_.add(sample); },
         [this](const std::string& what) { fields_.add_other(what); },
@@ -59,6 +60,7 @@ class SampleUnpacking {
       throw no_room_to_unpack(request_.file.path(), bytes, *free);
     write(schema);
     fields_.report().episodes = groups_;
+    fields_.report().lost = std::move(lost_);
     return std::move(fields_.report());
   }
 
@@ -66,6 +68,11 @@ class SampleUnpacking {
   void write(const Schema& schema) {
     sink_.begin(schema);
     walk_.reads_values = true;
+    if (request_.takes_damaged) {
+      walk_.lose = [this](std::string name, std::string why) {
+        lost_.push_back({.before = samples_, .why = std::move(why), .key = std::move(name)});
+      };
+    }
     const std::uint64_t expected = fields_.samples();
     const auto append = [&](const Sample& sample, std::uint64_t bytes) {
       check_sample(sample, schema);
@@ -159,6 +166,7 @@ class SampleUnpacking {
   Hdf5SampleWalk walk_;
   Hdf5SampleFields fields_;
   const std::uint64_t first_episode_;
+  LostRanges lost_;
   std::uint64_t samples_ = 0, groups_ = 0, done_ = 0;
 };
 

@@ -262,7 +262,9 @@ LeftOut left_out_of_words(const std::string& words, std::string_view reason) {
   if (quote == std::string::npos) return {"entry", words, std::string(reason)};
   const std::string kind = words.substr(0, quote);
   return {kind, words.substr(quote + 2, words.size() - quote - 3),
-          std::string(kind.ends_with("link") ? "link_not_followed" : reason)};
+          std::string(kind.ends_with("link")        ? "link_not_followed"
+                      : kind.starts_with("damaged") ? "damaged"
+                                                    : reason)};
 }
 
 std::vector<std::string> hdf5_groups_without(const Hdf5Description& description,

@@ -56,7 +56,13 @@ std::uint64_t Hdf5Heap::place_of(const Hdf5HeapReference& reference) {
     throw damage(reference.collection,
                  fmt::format("the collection has no object {}", reference.object));
   }
-  if (reference.length > found->length) {
+  const bool is_twice =
+      std::next(found) != collection.objects.end() && std::next(found)->number == reference.object;
+  if (is_twice) {
+    throw damage(reference.collection,
+                 fmt::format("the collection has two objects {}", reference.object));
+  }
+  if (reference.length > found->length || (is_strict_ && reference.length != found->length)) {
     throw damage(found->offset, fmt::format("object {} has {} bytes, but {} are requested",
                                             reference.object, found->length, reference.length));
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/hdf5/hdf5_metadata.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 
 namespace shale::test {
 

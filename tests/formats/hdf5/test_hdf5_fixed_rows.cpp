@@ -5,9 +5,9 @@
 
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 #include "tests/formats/hdf5/hdf5_shard_tools.hpp"
 
 namespace shale {

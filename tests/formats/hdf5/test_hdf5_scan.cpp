@@ -6,9 +6,9 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/checksum.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 #include "tests/formats/hdf5/hdf5_shard_tools.hpp"
 #include "tests/formats/hdf5/mend_checksums.hpp"
 

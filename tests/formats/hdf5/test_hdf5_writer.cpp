@@ -3,10 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/checksum.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 #include "shale/wire/hdf5_types.hpp"
 
 #include "formats/hdf5/hdf5_columns.hpp"
-#include "formats/hdf5/hdf5_metadata.hpp"
 #include "tests/formats/hdf5/hdf5_shard_tools.hpp"
 
 namespace shale {

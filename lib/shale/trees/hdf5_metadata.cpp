@@ -1,4 +1,4 @@
-#include "formats/hdf5/hdf5_metadata.hpp"
+#include "shale/trees/hdf5_metadata.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,0 +1,154 @@
+#include "formats/hdf5/foreign/hdf5_whole_chunks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include "formats/hdf5/foreign/hdf5_filters.hpp"
+#include "formats/hdf5/hdf5_library.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kMostChunks = 1 << 22;
+// The library walks its index from the begin for each chunk that is asked for by number.
+constexpr std::uint64_t kMostByNumber = 1 << 14;
+
+using Corner = std::vector<hsize_t>;
+
+// The corner of the next chunk, in row-major order; false after the last.
+bool advance(Corner& corner, const Hdf5Dataset& dataset) {
+  for (std::size_t i = corner.size(); i-- > 0;) {
+    corner[i] += dataset.chunk[i];
+    if (corner[i] < dataset.shape[i]) return true;
+    corner[i] = 0;
+  }
+  return false;
+}
+
+std::uint64_t bytes_of(const std::vector<std::uint64_t>& sides, std::uint64_t element) {
+  for (const std::uint64_t side : sides) {
+    if (side != 0 && element > (~std::uint64_t{0} >> 1) / side) return ~std::uint64_t{0};
+    element *= side;
+  }
+  return element;
+}
+
+}  // namespace
+
+//  A header of version 1:  +0 u8 1, +1 u8, +2 u16 number of messages
+bool has_whole_hdf5_header(const InputFile& file, std::uint64_t base_address, std::int64_t object) {
+  H5O_info_t info{};
+  if (H5Oget_info(object, &info) < 0) return false;
+  if (info.hdr.version != 1) return true;
+  std::array<std::byte, 4> head{};
+  if (file.read_some(base_address + info.addr, head) != head.size()) return false;
+  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(head.at(i)); };
+  return (byte(2) | byte(3) << 8) == info.hdr.nmesgs;
+}
+
+Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
+                                 const Hdf5Dataset& dataset)
+    : dataset_(dataset) {
+  const bool is_in_one_piece =
+      dataset.storage == Hdf5Storage::contiguous || dataset.storage == Hdf5Storage::compact;
+  if (is_in_one_piece) {
+    const std::uint64_t stored = H5Dget_storage_size(set);
+    const std::uint64_t expected =
+        bytes_of(dataset.shape, std::max(dataset.element_bytes, dataset.record_bytes));
+    if (stored != expected)
+      fault_ = fmt::format("it has {} bytes, but its shape says {}", stored, expected);
+  }
+  const bool is_empty = std::ranges::find(dataset.shape, std::uint64_t{0}) != dataset.shape.end();
+  if (dataset.storage == Hdf5Storage::chunked && !is_empty) look_at_chunks(file, set);
+}
+
+void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
+  const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
+  for (const Hdf5Filter& filter : filters_of_layout(layout.id())) filters_.push_back(filter.number);
+  std::uint64_t chunks = 1;
+  for (std::size_t i = 0; i < dataset_.shape.size(); ++i) {
+    const std::uint64_t along = (dataset_.shape[i] - 1) / dataset_.chunk[i] + 1;
+    if (along > kMostChunks / chunks) {
+      fault_ = fmt::format("it has more than {} chunks, too many to prove", kMostChunks);
+      return;
+    }
+    chunks *= along;
+  }
+  std::uint64_t found = 0;
+  Corner corner(dataset_.shape.size(), 0);
+  do {
+    const auto chunk = file.stored_chunk(set, corner);
+    found += chunk ? 1 : 0;
+    if (!chunk || !is_whole(*chunk))
+      lost_.insert(corner[dataset_.axis] / dataset_.chunk[dataset_.axis]);
+  } while (advance(corner, dataset_));
+  hsize_t count = 0;
+  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
+  const bool is_counted = H5Dget_num_chunks(set, space.id(), &count) >= 0;
+  if (is_counted && count != found) distrust_disorder(set, count);
+}
+
+// A filter is passed over where it would not have made the chunk smaller, and no other is.
+bool Hdf5WholeChunks::is_whole(const Hdf5TrackedFile::StoredChunk& chunk) const {
+  constexpr std::uint64_t kChecksumBytes = 4;
+  std::uint64_t plain =
+      bytes_of(dataset_.chunk, std::max(dataset_.element_bytes, dataset_.record_bytes));
+  bool is_compressed = false;
+  for (std::size_t i = 0; i < filters_.size() && i < 32; ++i) {
+    const bool is_passed_over = (chunk.passed_over >> i & 1U) != 0;
+    const bool keeps_size =
+        filters_[i] == H5Z_FILTER_SHUFFLE || filters_[i] == H5Z_FILTER_FLETCHER32;
+    if (is_passed_over && keeps_size) return false;
+    if (!is_passed_over && filters_[i] == H5Z_FILTER_FLETCHER32) plain += kChecksumBytes;
+    is_compressed = is_compressed || (!is_passed_over && !keeps_size);
+  }
+  return is_compressed || chunk.bytes == plain;
+}
+
+// The index of chunks is in the order of their corners. Of one that is not, what is out of order is
+// not trusted, nor are its neighbours.
+void Hdf5WholeChunks::distrust_disorder(std::int64_t set, std::uint64_t count) {
+  if (count > kMostByNumber) {
+    fault_ = "the index of its chunks is damaged";
+    return;
+  }
+  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
+  std::vector<Corner> corners;
+  for (hsize_t i = 0; i < count; ++i) {
+    Corner corner(dataset_.shape.size(), 0);
+    unsigned mask = 0;
+    haddr_t address = 0;
+    hsize_t bytes = 0;
+    if (H5Dget_chunk_info(set, space.id(), i, corner.data(), &mask, &address, &bytes) < 0) {
+      fault_ = "the index of its chunks is damaged";
+      return;
+    }
+    corners.push_back(std::move(corner));
+  }
+  std::set<Corner> trusted;
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    const bool is_behind = i == 0 || corners[i - 1] < corners[i];
+    const bool is_before = i + 1 == corners.size() || corners[i] < corners[i + 1];
+    if (is_behind && is_before) trusted.insert(corners[i]);
+  }
+  Corner corner(dataset_.shape.size(), 0);
+  do {
+    if (!trusted.contains(corner))
+      lost_.insert(corner[dataset_.axis] / dataset_.chunk[dataset_.axis]);
+  } while (advance(corner, dataset_));
+}
+
+bool Hdf5WholeChunks::has_rows(std::uint64_t first, std::uint64_t rows) const {
+  if (!fault_.empty()) return false;
+  if (dataset_.storage != Hdf5Storage::chunked) return true;
+  const std::uint64_t per_chunk = dataset_.chunk[dataset_.axis];
+  const auto next = lost_.lower_bound(first / per_chunk);
+  return next == lost_.end() || *next > (first + rows - 1) / per_chunk;
+}
+
+}  // namespace shale
