@@ -149,8 +149,9 @@ MetaPage read_live_meta(const InputFile& file, const FindingSink& findings) {
   try {
     first = read_meta(file, 0, 0);
   } catch (const Error& error) {
+    if (error.code() == Code::io) throw;
     const std::optional<MetaPage> second = second_alone(file);
-    if (error.code() != Code::damaged || !second) throw;
+    if (!second) throw;
     finding.message = fmt::format("the first meta page is unusable ({})", error.message());
     finding.offset = 0;
     findings(std::move(finding));

@@ -231,7 +231,7 @@ class SavedEntries(_Salvage):
                     self.check(flipped(self.content, page * PAGE + byte, 1), len(self.all) - 20)
 
     def test_without_its_first_meta_page_the_second_one_is_read(self):
-        for content in (zeroed(self.content, 0, PAGE), flipped(self.content, 17, 1)):
+        for content in (zeroed(self.content, 0, PAGE), flipped(self.content, 17, 1), flipped(self.content, 20, 1)):
             self.bad.write_bytes(content)
             done = self.refused("verify", self.bad, code=3)
             self.assertIn("the first meta page is unusable", done.err)
