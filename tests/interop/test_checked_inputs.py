@@ -137,6 +137,16 @@ def test_the_command_for_each_list_of_labels_that_is_seen_works(tmp_path):
         assert json.loads(run_shale("info", tmp_path / f"out{i}", "--json").stdout)["samples"] == 3
 
 
+def test_a_list_of_labels_that_needs_options_is_shown_with_them(tmp_path):
+    for i in range(3):
+        put(tmp_path / f"flat/{i}.jpg", jpeg(i))
+    put(tmp_path / "flat/labels.csv", "id,breed\n0,a\n1,b\n2,a\n")
+    said = run_shale("info", tmp_path / "flat").stdout
+    assert b"labels.csv: not used: row 1 looks like a header" in said and b"pass --key-column 'id' --label-column 'breed'" in said
+    told = run_shale("verify", tmp_path / "flat", "--sample", "50%", code=2).stderr
+    assert b"--sample reads a part of the blocks of a dataset" in told
+
+
 def test_a_report_shows_the_samples_before_they_are_packed(either, tmp_path):
     facts = json.loads(run_shale("report", either, "--json", "-o", tmp_path / "r.html").stdout)
     assert facts["samples"] == 5 and facts["classes"] and facts["format"] == "image folder"
