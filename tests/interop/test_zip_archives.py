@@ -1,5 +1,6 @@
 """Zip archives of photos, written by Info-ZIP, 7-Zip and Python's zipfile, beside the folder that they were made of."""
 
+import gzip
 import os
 import shutil
 import struct
@@ -97,6 +98,9 @@ def test_what_has_no_usable_name_is_refused_and_not_passed_over(folder, tmp_path
     done = run_shale("convert", tmp_path / "program.zip", tmp_path / "out", *PACK, code=1)
     assert b"does not begin like a zip archive" in done.stderr and b"7z x '" in done.stderr
     assert b"no.zip: does not exist" in run_shale("convert", tmp_path / "x.zip", tmp_path / "no.zip", tmp_path / "out", *PACK, code=1).stderr
+    (tmp_path / "x.tar.gz").write_bytes(gzip.compress(bytes(1024)))
+    told = run_shale("convert", tmp_path / "x.zip", tmp_path / "x.tar.gz", tmp_path / "out", *PACK, code=1).stderr
+    assert b"x.tar.gz: is compressed as a whole, and cannot be one of several inputs" in told
 
 
 def test_names_from_windows_and_links(folder, tmp_path):

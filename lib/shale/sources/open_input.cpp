@@ -101,7 +101,13 @@ Error not_an_input(const InputRequest& request) {
   const std::string& input = request.inputs.front();
   if (request.inputs.size() != 1) {
     for (const std::string& one : request.inputs) {
-      if (one.find('=') == std::string::npos && look_at(one) == Place::absent) return absent(one);
+      if (one.find('=') != std::string::npos) continue;
+      if (look_at(one) == Place::absent) return absent(one);
+      if (kind_of_file(one) == kCompressedFile)
+        return Error(Code::unsupported,
+                     "is compressed as a whole, and cannot be one of several inputs")
+            .at(one)
+            .hint("decompress it to a file, and name that");
     }
     return Error(Code::usage, "{} inputs, none of which is an array", request.inputs.size())
         .at(input)
