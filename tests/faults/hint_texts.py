@@ -52,6 +52,10 @@ def pattern_of(hint):
 
 # Why no row of FOLLOWED leads to a hint, and what tests it instead: the hints.
 NOT_FOLLOWED = {
+    "of files of other tools: done in tests/interop/test_tfrecord_dialects.py, test_set_index.py": (
+        "or pass --rename {}, for the names of TensorFlow's image sets",
+        "move it to another folder; 'shale index' then looks at the files again",
+    ),
     "of parts, lists of findings and of checksums: done in tests/interop/test_sums.py": (
         "run '{}' to make them, or leave out --sample",
         "choose another --report",

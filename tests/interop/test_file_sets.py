@@ -222,7 +222,7 @@ def test_files_of_splits_in_one_folder_are_a_dataset_each(tmp_path):
     assert [one["x"][0] for one in shale.Dataset(tmp_path / "out", split="train")] == [0] * 4 + [1] * 4
     run_shale("verify", tmp_path / "out", "--against", tmp_path / "set")
     run_shale("verify", tmp_path / "out/train", "--against", tmp_path / "set")
-    assert b"seem to be of several sets" in run_shale("info", tmp_path / "set", code=1).stderr
+    assert b"seem to be of several sets" in run_shale("ls", tmp_path / "set", code=1).stderr
 
 
 def test_files_of_which_some_name_no_split_are_refused(tmp_path):

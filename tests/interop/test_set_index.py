@@ -422,3 +422,24 @@ def test_more_files_than_may_be_open_are_a_set(tmp_path, kind):
         done = subprocess.run(list(map(os.fspath, command)), capture_output=True, check=False)
         assert done.returncode == 0, (words, done.stderr)
     assert len(shale.Dataset(out)) == 9 * FILES * ROWS
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "what"),
+    [
+        ("gone", lambda path: path.symlink_to("nowhere"), "a link to nothing"),
+        ("more", lambda path: path.mkdir(), "a folder"),
+        ("x.bin", lambda path: path.write_bytes(b"\0\1\2\xff" * 40), "not a file like the others"),
+        ("x.npy", lambda path: np.save(path, np.arange(3)), "not a file like the others"),
+    ],
+)
+def test_what_stands_in_the_way_in_an_indexed_folder_is_named(tmp_path, name, make, what):
+    make_records(tmp_path)
+    run_shale("index", tmp_path)
+    make(tmp_path / name)
+    for command in (["info"], ["ls"], ["verify"], ["cat", "0"], ["index"]):
+        said = run_shale(command[0], tmp_path, *command[1:], code=1).stderr.decode()
+        assert f"is indexed as a set of files, but '{name}' in it is {what}" in said, said
+    (tmp_path / name).rmdir() if what == "a folder" else (tmp_path / name).unlink()
+    run_shale("index", tmp_path)
+    assert "36" in run_shale("info", tmp_path).stdout.decode()

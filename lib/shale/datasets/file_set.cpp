@@ -24,6 +24,7 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 
 namespace shale {
 namespace {
@@ -225,10 +226,25 @@ struct FilesOfFolder {
   const Format* format = nullptr;
 };
 
-// Empty: something there is no file of a set, or not of the same kind as the others.
+// The error for an entry of a folder whose index says that it is a set. To be thrown.
+Error is_in_the_way(const std::string& folder, const std::string& name) {
+  const std::optional<struct stat> facts = facts_behind(join_path(folder, name));
+  const std::string_view what = !facts                     ? "a link to nothing"
+                                : S_ISDIR(facts->st_mode)  ? "a folder"
+                                : !S_ISREG(facts->st_mode) ? "not a regular file"
+                                                           : "not a file like the others";
+  return Error(Code::unsupported, "is indexed as a set of files, but '{}' in it is {}",
+               printable(name), what)
+      .at(folder)
+      .hint("move it to another folder; 'shale index' then looks at the files again");
+}
+
+// Empty: something there is no file of a set, or not of the same kind as the others. Errors:
+// Code::unsupported, with its name, where there is an index of a set.
 FilesOfFolder list_files_of(const std::string& folder) {
   FilesOfFolder all;
   bool is_set = true;
+  std::string odd;
   visit_names(folder, [&](const std::string& name) {
     if (name.starts_with('.') || is_about_a_file(name)) return true;
     if (shard_of_file(name)) return is_set = false;  // of shale's, without its manifest
@@ -237,8 +253,11 @@ FilesOfFolder list_files_of(const std::string& folder) {
     is_set = entry.what == Entry::file_of_set && (!all.format || all.format == entry.format);
     all.format = entry.format;
     if (is_set) all.files.push_back({name, *file});
+    if (!is_set) odd = name;
     return is_set;
   });
+  if (!odd.empty() && facts_behind(join_path(folder, kSetIndexFolder)))
+    throw is_in_the_way(folder, odd);
   if (!is_set) return {};
   std::ranges::sort(all.files, is_naturally_less, &SetMember::name);
   return all;

@@ -27,7 +27,8 @@ struct SetMember {
 /// in its folder and in the current directory. Errors: Code::not_found for a list that is called
 /// for with "@", and for a listed name that is in neither, and for one that a pattern spells out;
 /// Code::usage for one that is a different file in each; Code::unsupported for a folder of several
-/// sets; same as Format::list_files.
+/// sets, and, with its name, for what is not a file of the set that the folder has an index of;
+/// same as Format::list_files.
 [[nodiscard]] std::optional<std::vector<SetMember>> files_of_set(const std::string& path);
 
 /// The same for files of any kind, in a folder too, which has nothing else but them. Errors: same
