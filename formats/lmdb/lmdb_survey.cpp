@@ -485,6 +485,7 @@ Survey survey_database(const InputFile& file, const std::string& database,
     if (!more.empty()) survey.notes.push_back(std::move(more));
     return survey;
   }
+  if (packing.is_of_lists()) survey.notes = std::move(search.notes);
   survey.notes.push_back(
       fmt::format("the values are {}; 'shale convert {} OUT --to record' makes fields of them",
                   packing.what_values_are(), shell_word(file.path())));

@@ -14,6 +14,7 @@
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/layouts/float_datum.hpp"
 #include "shale/layouts/json_value.hpp"
 #include "shale/layouts/list_packing.hpp"
 #include "shale/layouts/map_value.hpp"
@@ -43,7 +44,7 @@ class ValueUnpacking {
         window_(request.file, kWindowBytes),
         view_(window_.views()),
         decoder_(view_, request.memory_bytes / 4),
-        lists_(packing.contents == ValuePacking::Contents::pickles),
+        lists_(are_pickles()),
         out_(request.into.duplicate(), request.into.path(),
              {.io = IoMode::buffered, .buffer_bytes = kUnpackBufferBytes, .buffers = 1}),
         pages_(out_) {}
@@ -54,10 +55,10 @@ class ValueUnpacking {
     // What the lists hold is known when all of them have been seen.
     if (is_json()) {
       walk(&ValueUnpacking::learn);
-    } else {
+    } else if (packing_.contents != ValuePacking::Contents::datums) {
       learn_lists();
     }
-    if (!is_json() && !has_lists_ && !packing_.is_compressed()) return false;
+    if (!has_lists_ && !packing_.is_any()) return false;
     walk(&ValueUnpacking::take);
     pages_.leave_empty_state();
     (void)pages_.close();
@@ -67,13 +68,18 @@ class ValueUnpacking {
 
   // Of what was made of pickles with lists of numbers; nullopt: it is in the other file.
   [[nodiscard]] std::optional<Survey> survey() {
-    if (!has_lists_ || packing_.contents != ValuePacking::Contents::pickles) return std::nullopt;
+    if (!has_lists_ || !are_pickles()) return std::nullopt;
     return std::move(lists_).survey();
   }
   [[nodiscard]] bool has_lists() const { return has_lists_; }
 
  private:
   [[nodiscard]] bool is_json() const { return packing_.contents == ValuePacking::Contents::json; }
+
+  [[nodiscard]] bool are_pickles() const {
+    return packing_.contents == ValuePacking::Contents::pickles ||
+           packing_.contents == ValuePacking::Contents::pickled_lists;
+  }
 
   void learn_lists() try {
     walk(&ValueUnpacking::learn);
@@ -130,18 +136,29 @@ class ValueUnpacking {
     return as_it_is();
   }
 
+  // Of a sample: a list is made a map, whose field it is.
+  Bytes value_of(const lmdb::TreeEntry& entry) {
+    const Bytes content = content_of(entry);
+    if (!packing_.is_of_lists()) return content;
+    map_of_list_ = layouts::with_list_as_field(packing_, content);
+    return as_bytes(map_of_list_);
+  }
+
   void learn(const lmdb::TreeEntry& entry) {
     if (!is_sample(entry)) return;
-    const Bytes content = content_of(entry);
+    const Bytes content = value_of(entry);
     if (is_json()) return json_.learn(as_text(content));
     lists_.learn(content);
   }
 
   void take(const lmdb::TreeEntry& entry) {
-    const Bytes content = content_of(entry);
-    if ((!is_json() && !has_lists_) || !is_sample(entry)) return add(entry, content);
-    const std::string packed =
-        is_json() ? json_.pack(as_text(content)) : lists_.pack(as_text(entry.key), content);
+    const bool is_datum = packing_.contents == ValuePacking::Contents::datums;
+    if (!is_sample(entry)) return add(entry, content_of(entry));
+    const Bytes content = value_of(entry);
+    if (!is_json() && !is_datum && !has_lists_) return add(entry, content);
+    const std::string packed = is_json()  ? json_.pack(as_text(content))
+                               : is_datum ? layouts::pack_float_datum(content)
+                                          : lists_.pack(as_text(entry.key), content);
     add(entry, as_bytes(packed));
   }
 
@@ -158,7 +175,8 @@ class ValueUnpacking {
   layouts::ValueDecoder decoder_;
   layouts::JsonPacking json_;
   layouts::ListPacking lists_;
-  bool has_lists_ = false;  // of numbers, which are to be arrays
+  bool has_lists_ = false;   // of numbers, which are to be arrays
+  std::string map_of_list_;  // of the sample that is taken
   OutputFile out_;
   lmdb::LmdbPageWriter pages_;
 };
@@ -217,14 +235,34 @@ std::optional<UnpackReport> unpack_whole_entries(const UnpackRequest& request) {
   return report;
 }
 
+// How the values of a file are packed; nullopt: their fields lie in them as they are.
+std::optional<ValuePacking> packing_to_unpack(const UnpackRequest& request) {
+  using Contents = ValuePacking::Contents;
+  ValuePacking packing = packing_of_values(request.file, request.parsing.database);
+  // A layout that was asked for has fields of its own.
+  const bool is_asked_for = request.parsing.dialect.has_value();
+  if (packing.contents == Contents::datums && is_asked_for) return std::nullopt;
+  if (packing.is_of_lists() && !packing.is_compressed()) {
+    // So has one that is known: of pickled lists, lists in them may be arrays.
+    const bool is_known =
+        is_asked_for ||
+        survey_lmdb_file(request.file, request.parsing, {}).layout.dialect != Dialect::plain;
+    if (is_known)
+      packing.contents = packing.contents == Contents::lists ? Contents::other : Contents::pickles;
+  }
+  if (packing.contents == Contents::other) return std::nullopt;
+  return packing;
+}
+
 }  // namespace
 
 std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request) {
   if (request.takes_damaged) {
     if (auto report = unpack_whole_entries(request)) return report;
   }
-  const ValuePacking packing = packing_of_values(request.file, request.parsing.database);
-  if (packing.contents == ValuePacking::Contents::other) return std::nullopt;
+  const std::optional<ValuePacking> wanted = packing_to_unpack(request);
+  if (!wanted) return std::nullopt;
+  const ValuePacking& packing = *wanted;
   const auto stays_whole = [&](std::string_view reason) {
     std::string note = fmt::format("the values are {}, but are taken whole{}{}",
                                    packing.what_values_are(), reason.empty() ? "" : "; ", reason);
@@ -246,7 +284,8 @@ std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request) {
     Survey found = survey_lmdb_file(made, parsing, request.progress);
     if (found.layout.dialect == Dialect::plain) {
       if (!packing.is_any()) return std::nullopt;
-      const bool are_pickles = packing.contents == ValuePacking::Contents::pickles;
+      const bool are_pickles = packing.contents == ValuePacking::Contents::pickles ||
+                               packing.contents == ValuePacking::Contents::pickled_lists;
       parsing.dialect = are_pickles ? Dialect::pickle : Dialect::msgpack;
       (void)survey_lmdb_file(made, parsing, request.progress);  // throws the reason
       return stays_whole("");

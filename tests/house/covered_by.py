@@ -1,6 +1,7 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "layouts/float_datum": ("tests/interop/test_value_kinds.py", "float_data"),
     "datasets/file_format": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),
     "sources/offered_whole": ("tests/faults/test_salvage.py", "test_the_option_is_named_and_no_default"),
     "arrays/gzip_member": ("tests/interop/test_raw_numbers.py", "test_idx_files"),

@@ -1,10 +1,13 @@
 """LMDB files that are read as plain entries: the note on what the values are, and the commands in it."""
 
 import io
+import json
+import pickle
 import re
 import shlex
 import struct
 
+import msgpack
 import numpy as np
 import pytest
 import shale
@@ -127,3 +130,53 @@ def test_a_first_value_that_is_nearly_json_is_said(tmp_path, value, fault):
     for said in (run_shale("info", path).stdout, run_shale("convert", path, tmp_path / "out", "--to", "record").stderr):
         assert (b"read as plain entries; sample 'a': the value begins like JSON, but " in said) == (fault is not None)
         assert (fault or "texts").encode() in said
+
+
+def datum(numbers, label, is_packed):
+    def varint(number):
+        return bytes([number & 0x7F | 0x80]) + varint(number >> 7) if number > 0x7F else bytes([number])
+
+    head = b"".join(bytes([tag]) + varint(number) for tag, number in zip((0x08, 0x10, 0x18, 0x28), (*numbers.shape, label)))
+    data = numbers.astype("<f4").tobytes()
+    floats = b"\x32" + varint(len(data)) + data if is_packed else b"".join(b"\x35" + data[at : at + 4] for at in range(0, len(data), 4))
+    return head + floats
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_datum_messages_with_float_data(tmp_path, is_packed):
+    images = [np.random.default_rng(k).normal(size=(3, 4 + k, 300)).astype("f4") for k in range(4)]
+    path = write_lmdb(tmp_path / "a.lmdb", {b"%08d" % k: datum(image, 3 * k, is_packed) for k, image in enumerate(images)})
+    note, words = note_of(path)
+    assert note.startswith("the values are Datum messages with float_data; ")
+    words[words.index("OUT")] = str(tmp_path / "out")
+    run_shale(*words)
+    run_shale("verify", tmp_path / "out", "--against", path)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert dataset.types == {"image": "float32 (3, ?, 300)", "label": "integer"}
+        assert all(np.array_equal(one["image"], image) and one["label"] == 3 * k for k, (one, image) in enumerate(zip(dataset, images)))
+
+
+LISTS = {
+    "numbers": ([[k, k + 0.5, 3.0] for k in range(5)], "float64 (3,)"),
+    "of other lengths": ([list(range(k)) for k in range(5)], "int64 (?)"),
+    "of lists": ([[[k, 1], [2, 3]] for k in range(5)], "int64 (2, 2)"),
+    "texts": ([["a", "b" * k] for k in range(5)], "list"),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("dump", [json.dumps, msgpack.packb, lambda one: pickle.dumps(one, 2), pickle.dumps], ids=["json", "msgpack", "pickle 2", "pickle"])
+def test_values_that_are_nothing_but_a_list(tmp_path, name, dump):
+    lists, kind = LISTS[name]
+    values = [dump(one) for one in lists]
+    path = write_lmdb(tmp_path / "a.lmdb", {b"k%d" % k: one if isinstance(one, bytes) else one.encode() for k, one in enumerate(values)})
+    run_shale("convert", path, tmp_path / "out", "--to", "record")
+    with shale.Dataset(tmp_path / "out") as dataset:
+        if list(dataset.types) != ["values"]:  # pickled lists of one length are fields by number
+            assert dump not in (json.dumps, msgpack.packb) and name != "of other lengths", dataset.types
+            return
+        assert dataset.types["values"] in (kind, "list of text")
+        for one, expected in zip(dataset, lists):
+            found = one["values"]
+            assert [text if isinstance(text, str) else text.decode() for text in found] == expected if name == "texts" else np.asarray(found).tolist() == expected
+    run_shale("verify", tmp_path / "out", "--against", path)

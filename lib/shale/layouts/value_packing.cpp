@@ -6,14 +6,38 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/layouts/float_datum.hpp"
 #include "shale/layouts/json_value.hpp"
 #include "shale/layouts/map_value.hpp"
+#include "shale/wire/msgpack_cursor.hpp"
 
 namespace shale::layouts {
 namespace {
 
 constexpr std::uint64_t kPackedWindow = 256 * 1024;
+
+constexpr unsigned kEmptyList = ']', kFrame = 0x95;
+
+// Where the value begins: behind the protocol and the length of the first frame.
+std::size_t begin_of_pickle(std::string_view pickle) {
+  constexpr std::size_t kProtocolBytes = 2, kFrameBytes = 9;
+  const bool has_frame = pickle.size() > kProtocolBytes &&
+                         static_cast<unsigned char>(pickle[kProtocolBytes]) == kFrame;
+  return kProtocolBytes + (has_frame ? kFrameBytes : 0);
+}
+
+// Many bytes begin like a list: its elements have to end where the value does.
+bool is_one_msgpack(const ViewBytes& view, std::uint64_t begin, std::uint64_t length) {
+  try {
+    MsgpackCursor cursor(view, begin + length, {});
+    return cursor.end_of(cursor.read(begin)) == begin + length;
+  } catch (const Error& error) {
+    if (error.code() == Code::io) throw;
+    return false;
+  }
+}
 
 // The first bytes of a value as it is below its compression.
 ValuePacking::Contents contents_by_mark(Bytes head) {
@@ -23,12 +47,33 @@ ValuePacking::Contents contents_by_mark(Bytes head) {
   };
   if (begins_like_json(as_text(head))) return Contents::json;
   if (looks_like_map(view, 0, head.size())) return Contents::maps;
-  const bool is_pickle = head.size() >= 2 && head[0] == std::byte{0x80} &&
-                         head[1] >= std::byte{2} && head[1] <= std::byte{5};
-  return is_pickle ? Contents::pickles : Contents::other;
+  if (begins_like_float_datum(head)) return Contents::datums;
+  const auto byte = [&](std::size_t i) {
+    return i < head.size() ? std::to_integer<unsigned>(head[i]) : 0;
+  };
+  const bool is_pickle = byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5;
+  if (is_pickle) {
+    return byte(begin_of_pickle(as_text(head))) == kEmptyList ? Contents::pickled_lists
+                                                              : Contents::pickles;
+  }
+  const bool is_list = (byte(0) & 0xf0U) == 0x90 || byte(0) == 0xdc || byte(0) == 0xdd;
+  return is_list ? Contents::lists : Contents::other;
 }
 
 }  // namespace
+
+std::string with_list_as_field(const ValuePacking& packing, Bytes list) {
+  constexpr std::string_view kOfMap = "\x81\xa6values";
+  // EMPTY_DICT and BINUNICODE; then SETITEM in front of STOP.
+  constexpr std::string_view kOfDict("}X\x06\0\0\0values", 12), kEnd = "s.";
+  const std::string_view text = as_text(list);
+  if (packing.contents == ValuePacking::Contents::lists) return std::string(kOfMap).append(text);
+  const std::size_t begin = begin_of_pickle(text);
+  if (text.size() < begin || !text.ends_with('.'))
+    throw Error(Code::unsupported, "is a pickle that ends early");
+  std::string dict(text.substr(0, 2));
+  return dict.append(kOfDict).append(text.substr(begin, text.size() - begin - 1)).append(kEnd);
+}
 
 Packing packing_by_mark(Bytes head) {
   if (head.size() < 4) return Packing::none;
@@ -83,10 +128,15 @@ ValuePacking packing_of(const ViewBytes& view, std::uint64_t begin, std::uint64_
   using Contents = ValuePacking::Contents;
   constexpr std::uint64_t kMostContent = 8 << 20, kHeadBytes = 64;
   const std::uint64_t head_bytes = std::min(length, kHeadBytes);
-  const Contents as_it_is = contents_by_mark(head_bytes == 0 ? Bytes() : view(begin, head_bytes));
+  Contents as_it_is = contents_by_mark(head_bytes == 0 ? Bytes() : view(begin, head_bytes));
   if (as_it_is == Contents::json) {
     const bool is_json = length <= kMostContent && parse_json(as_text(view(begin, length)));
     return {.contents = is_json ? as_it_is : Contents::other};
+  }
+  if (as_it_is == Contents::lists) {
+    if (length <= kMostContent && is_one_msgpack(view, begin, length))
+      return {.contents = as_it_is};
+    as_it_is = Contents::other;
   }
   if (head_bytes < 4) return {};
   ValuePacking found{.packing = packing_by_mark(view(begin, head_bytes))};
@@ -94,6 +144,7 @@ ValuePacking packing_of(const ViewBytes& view, std::uint64_t begin, std::uint64_
     if (length > kMostContent) return {.contents = as_it_is};
     const auto content = unpack_lz4_block(view(begin, length), kMostContent);
     found.contents = content ? contents_by_mark(*content) : Contents::other;
+    if (found.contents == Contents::lists) found.contents = Contents::other;  // says too little
     found.is_block = found.contents != Contents::other;
     if (!found.is_block) found.contents = as_it_is;
     return found;
@@ -108,9 +159,12 @@ ValuePacking packing_of(const ViewBytes& view, std::uint64_t begin, std::uint64_
 }
 
 std::string ValuePacking::what_values_are() const {
-  const std::string_view what = contents == Contents::pickles ? "pickles"
-                                : contents == Contents::maps  ? "msgpack maps"
-                                                              : "JSON";
+  const std::string_view what = contents == Contents::pickles         ? "pickles"
+                                : contents == Contents::maps          ? "msgpack maps"
+                                : contents == Contents::lists         ? "msgpack lists"
+                                : contents == Contents::pickled_lists ? "pickled lists"
+                                : contents == Contents::datums ? "Datum messages with float_data"
+                                                               : "JSON";
   if (!is_compressed()) return std::string(what);
   return fmt::format("{} that {} compressed with {}", what,
                      contents == Contents::json ? "is" : "are",

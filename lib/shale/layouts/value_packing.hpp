@@ -13,7 +13,15 @@ namespace shale::layouts {
 
 /// Why the fields of values cannot be located in them.
 struct ValuePacking {
-  enum class Contents : std::uint8_t { other, pickles, json, maps };
+  enum class Contents : std::uint8_t {
+    other,
+    pickles,
+    pickled_lists,
+    json,
+    maps,
+    lists,   ///< of msgpack
+    datums,  ///< of Caffe, with float_data
+  };
 
   Packing packing = Packing::none;
   bool is_block = false;  ///< LZ4 without a frame; `packing` is then none
@@ -21,11 +29,22 @@ struct ValuePacking {
 
   [[nodiscard]] bool is_compressed() const { return is_block || packing != Packing::none; }
   [[nodiscard]] bool is_any() const {
-    return contents == Contents::json || (is_compressed() && contents != Contents::other);
+    return is_only_converted() || (is_compressed() && contents != Contents::other);
+  }
+  /// Nothing of such a value lies in it as a field.
+  [[nodiscard]] bool is_only_converted() const {
+    return contents == Contents::json || contents == Contents::datums || is_of_lists();
+  }
+  /// A value is a list, and no map of fields.
+  [[nodiscard]] bool is_of_lists() const {
+    return contents == Contents::lists || contents == Contents::pickled_lists;
   }
   /// "pickles that are compressed with gzip", "JSON".
   [[nodiscard]] std::string what_values_are() const;
 };
+
+/// A value that is a list as a map, or a pickled dict, whose field `values` it is.
+[[nodiscard]] std::string with_list_as_field(const ValuePacking& packing, Bytes list);
 
 /// By the first bytes: RFC 1952, 1950, 8878, and the frame format of LZ4.
 [[nodiscard]] Packing packing_by_mark(Bytes head);
