@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/ops/repair.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/split_folders.hpp"
 
@@ -138,6 +139,7 @@ int run_repair(const CommandLine& line, Console& console) {
                         .jobs = static_cast<unsigned>(line.jobs().value),
                         .memory_bytes = line.memory().value,
                         .io = io_option(line)};
+  (void)take_no_labels(request.labels);
   request.labels.group_column = request.labels.path.empty() ? "" : request.split.group;
   refuse_idle_join(line, sources, "--from");
   if (request.split_seed && request.split.is_empty()) {

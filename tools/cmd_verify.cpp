@@ -53,6 +53,7 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   request.lists_findings = line.has("report");
   request.against = with_archives_joined(line.texts("against"));
   request.labels = label_file_of(line);
+  (void)take_no_labels(request.labels);
   refuse_idle_labels(request);
   request.join = join_option(line);
   if (!request.against.empty()) request.raw = raw_option(line);

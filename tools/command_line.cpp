@@ -238,7 +238,8 @@ LabelFile label_file_of(const CommandLine& line) {
                  .label_column = line.text_or_none("label-column"),
                  .key_column = line.text_or_none("key-column"),
                  .separator = line.text_or_none("label-separator"),
-                 .strip_prefix = line.text_or_none("strip-prefix")};
+                 .strip_prefix = line.text_or_none("strip-prefix"),
+                 .pattern = line.text_or_none("label-from")};
   refuse_idle_columns(file);
   return file;
 }

@@ -74,6 +74,9 @@ constexpr Option kOptions[] = {
      "labels of a flat folder: CSV, TSV or JSON lines of path,label, with class names or integers; "
      "Kaggle's and the devkit's lists of ILSVRC; annotations: a file of COCO, a folder of Pascal "
      "VOC or YOLO"},
+    {"convert verify repair", "label-from", "PATTERN", "",
+     "the class is in the name of each file: '{label}_{*}.jpg', or a regular expression with a "
+     "group (?P<label>...)"},
     {"verify", "labels", "FILE", "", "labels of the flat folder given with --against"},
     {"repair", "labels", "FILE", "", "labels of a source that is a flat folder"},
     {"convert verify repair", "label-column", "C,...", "",

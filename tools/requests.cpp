@@ -175,6 +175,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.fields.is_lossy = line.flag("lossy");
   if (line.has("axis")) request.axes = parse_axes(line.text("axis"));
   request.labels = label_file_of(line);
+  take_no_labels(request);
   request.classes.from = line.text_or_none("classes-from");
   if (line.has("class-order"))
     request.classes.order = class_order_named(line.choice("class-order"));

@@ -40,6 +40,7 @@ struct ConvertOptions {
   std::string label_column = {}, key_column = {};  ///< of `labels`
   std::string label_separator = {};                ///< of several labels in a cell of `labels`
   std::string strip_prefix = {};  ///< what paths in `labels` begin with, and files do not
+  std::string label_from = {};    ///< "{label}_{*}.jpg": the class is in the name of each file
   std::string classes_from = {};
   std::string class_order = {};           ///< "natural" or "number"; empty: bytewise
   std::string select = {}, exclude = {};  ///< files that list samples

@@ -51,6 +51,7 @@ def convert(
     key_column: Optional[str] = None,
     label_separator: Optional[str] = None,
     strip_prefix: Optional[str] = None,
+    label_from: Optional[str] = None,
     classes_from: Optional[Path] = None,
     class_order: Optional[str] = None,
     select: Optional[Path] = None,
@@ -126,11 +127,13 @@ def convert(
         raw_offset: with ``raw``, the bytes before the first row of each file.
         labels: of a flat folder: a CSV, TSV or JSON lines file of path,label, with class names or integers; or a known list of ILSVRC:
             Kaggle's ``LOC_val_solution.csv``, or the devkit's ground truth beside its ``meta.mat`` or ``map_clsloc.txt``. Annotations of COCO
-            (a file), Pascal VOC or YOLO (a folder of files): boxes and categories of each image.
+            (a file), Pascal VOC or YOLO (a folder of files): boxes and categories of each image. ``"none"``: no labels at all.
         label_column, key_column: the columns of ``labels`` that have the label and name the file, by name or number. ``"a,b"``: each becomes a
             field; ``"label=a,b"``: one tensor of both.
         label_separator: what divides several labels in a cell; ``label`` is then a list of class numbers.
         strip_prefix: what the paths in ``labels`` begin with, and those of the files do not.
+        label_from: instead of ``labels``, where the class is in the name of each file: ``"{label}_{*}.jpg"``, or a regular expression with a
+            group ``(?P<label>...)``.
         pairs: ``"on"``: files with the same name as an image before the first dot (``1.txt`` beside ``1.jpg``) become fields of its sample;
             ``"bytes"``: the same, each as the bytes of its file; ``"off"``: they do not, and neither do the columns of ``metadata.csv`` and ``metadata.jsonl``. Default: where most images have them.
         classes_from: take the class table from another dataset, or from a file with one name per line.
@@ -270,6 +273,7 @@ def verify(
     key_column: Optional[str] = None,
     label_separator: Optional[str] = None,
     strip_prefix: Optional[str] = None,
+    label_from: Optional[str] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
     axis: Union[None, str, Mapping[str, int]] = None,
@@ -294,7 +298,7 @@ def verify(
         against: the folder, dataset or arrays that must hold the same samples, or a list as sha256sum or md5sum writes it; a mapping of
             names to paths for columns, or for inputs that are joined.
         labels: of a flat folder given as ``against``.
-        label_column, key_column, label_separator, strip_prefix: as in :func:`convert`.
+        label_column, key_column, label_separator, strip_prefix, label_from: as in :func:`convert`.
         on, partners: how inputs with names are joined, as in :func:`convert`.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
@@ -410,6 +414,7 @@ def repair(
     key_column: Optional[str] = None,
     label_separator: Optional[str] = None,
     strip_prefix: Optional[str] = None,
+    label_from: Optional[str] = None,
     select: Optional[Path] = None,
     exclude: Optional[Path] = None,
     keys: Optional[str] = None,
@@ -434,7 +439,7 @@ def repair(
             shards are encoded again; a mapping of names to inputs, if it was made from several. What takes a file's place has the hash that the manifest gives. A dataset that was
             appended to has several sources: pass one after the other.
         labels: of a source that is a flat folder: the file of its labels.
-        label_column, key_column, label_separator, strip_prefix: as in :func:`convert`.
+        label_column, key_column, label_separator, strip_prefix, label_from: as in :func:`convert`.
         select: of a dataset of chosen samples: the file that it was converted with.
         exclude, keys, classes, limit: the same.
         split, split_group, seed: of a dataset that is a part of a split, or of the directory with all of its parts: as it was converted with.

@@ -1,6 +1,8 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "manifest/text_decoder": ("tests/unit/manifest/test_csv.cpp", "UTF-16 of both orders"),
+    "labels/several_labels": ("tests/cli/cases/convert_label_fields.txt", "look like several in a cell"),
     "layouts/float_datum": ("tests/interop/test_value_kinds.py", "float_data"),
     "datasets/file_format": ("tests/unit/loading/test_fixed_loading.cpp", "foreign rows: what is indexed has a manifest"),
     "sources/offered_whole": ("tests/faults/test_salvage.py", "test_the_option_is_named_and_no_default"),

@@ -82,7 +82,9 @@ ConvertRequest request_of(const ConvertOptions& options) {
                     .label_column = options.label_column,
                     .key_column = options.key_column,
                     .separator = options.label_separator,
-                    .strip_prefix = options.strip_prefix};
+                    .strip_prefix = options.strip_prefix,
+                    .pattern = options.label_from};
+  take_no_labels(request);
   refuse_idle_columns(request.labels);
   const std::vector<std::string> orders = {"natural", "number"};
   request.classes = {

@@ -31,7 +31,9 @@ VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
                     .label_column = options.label_column,
                     .key_column = options.key_column,
                     .separator = options.label_separator,
-                    .strip_prefix = options.strip_prefix};
+                    .strip_prefix = options.strip_prefix,
+                    .pattern = options.label_from};
+  (void)take_no_labels(request.labels);
   request.index_folder = options.index_folder;
   request.join = join_of(options.on, options.partners);
   request.is_strict = options.is_strict;

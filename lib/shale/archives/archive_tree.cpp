@@ -215,7 +215,7 @@ class ArchiveTree final : public FileTree {
   // As the archives in ILSVRC2012_img_train.tar: by what the first one begins with.
   [[nodiscard]] bool are_classes(const FolderRequest& request) const {
     constexpr std::size_t kMostLookedAt = 100;
-    if (!request.labels.path.empty() || request.without_labels || !request.needs_labels ||
+    if (request.labels.is_given() || request.without_labels || !request.needs_labels ||
         !root_.empty())
       return false;
     const SoughtFiles sought(request.files.suffixes);

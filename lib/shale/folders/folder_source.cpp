@@ -138,9 +138,9 @@ class FolderList final : public InputList {
     if (request_.files.pairs.policy != PairPolicy::off || !request_.files.pairs.suffixes.empty() ||
         !request_.folders.empty())
       pairs_.emplace(request_.scratch_folder, request_.memory_bytes / 4, request_.stop_if_asked);
-    request_.without_labels        ? list_unlabelled_files()
-    : request_.labels.path.empty() ? list_class_folders()
-                                   : list_labelled_files();
+    request_.without_labels       ? list_unlabelled_files()
+    : !request_.labels.is_given() ? list_class_folders()
+                                  : list_labelled_files();
     if (leaves_metadata_) info_.notes.emplace_back(kMetadataInArchive);
     for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
     if (metadata_ && !has_metadata_) match_metadata();
@@ -448,7 +448,7 @@ class FolderList final : public InputList {
       throw holds_splits(request_.root, classes, tree_->is_archive());
     const auto ignore_archive = [&](const auto& name, auto reason) { ignore("", name, reason); };
     loose_archives_.settle(classes, tree_->is_archive(), ignore_archive, info_.notes);
-    const ClassTable table = table_with(classes, request_.root);
+    const ClassTable table = table_with(request_, classes, request_.root);
     std::ranges::move(notes_on_classes(classes, table, request_.classes.order),
                       std::back_inserter(info_.notes));
     info_.classes = table.names();
@@ -470,16 +470,6 @@ class FolderList final : public InputList {
                                     loose_files_);
     }
     finish_list();
-  }
-
-  // What `class_names` or `classes_from` says, with these classes behind it if they may be; or of
-  // these alone.
-  [[nodiscard]] ClassTable table_with(const std::vector<std::string>& classes,
-                                      const std::string& where) const {
-    const std::uint64_t memory = request_.all_memory_bytes;
-    std::optional<ClassTable> given = given_table(request_.classes, memory);
-    if (!given) return table_in_order(classes, request_.classes.order, where, memory);
-    return request_.classes.adds ? given->extended(classes, where, memory) : *given;
   }
 
   [[nodiscard]] Error no_class_folders() const {
@@ -509,6 +499,7 @@ class FolderList final : public InputList {
     found.finish();
     if (found.count() == 0 && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     const bool is_given = !request_.classes.from.empty();
+    if (!request_.labels.pattern.empty()) return list_files_labelled_by_name(found);
     LabelListRequest list = label_list_request(request_, sought_);
     if (become_fields(request_.labels)) return list_for_fields(found);
     list.has_nested_files = found.are_nested();
@@ -540,12 +531,19 @@ class FolderList final : public InputList {
     const bool makes_table = (!is_given || request_.classes.adds) && !labels.are_numbers();
     std::vector<std::string> names;
     if (makes_table || labels.has_likely_header()) names = names_of_files(found, join);
-    if (is_given || makes_table) table = table_with(names, request_.labels.path);
+    if (is_given || makes_table) table = table_with(request_, names, request_.labels.path);
     if (table) info_.classes = table->names();
     join_labels(found, join);
     if (unmatched > 0)
       info_.notes.push_back(note_on_unmatched(unmatched, request_.labels.path, sought_.one(),
                                               makes_table && of_other_classes > 0));
+    finish_list();
+  }
+
+  void list_files_labelled_by_name(FoundFiles& found) {
+    info_.classes = label_by_name(request_, found, [this](const WalkedFile& file, auto label) {
+      add(0, file.directory, file, label);
+    });
     finish_list();
   }
 

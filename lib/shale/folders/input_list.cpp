@@ -237,9 +237,10 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
                           .modified_ns = compares_times ? file.modified_ns : 0,
                           .archived = archived(file.offset)});
   if (!file.has_label) {
-    sample.lacks = !file.row.empty()            ? file.row
-                   : folder.labels.path.empty() ? "row in metadata.csv or metadata.jsonl"
-                                                : "row in " + folder.labels.name();
+    sample.lacks = !file.row.empty()                ? file.row
+                   : !folder.labels.pattern.empty() ? "label: its name does not fit --label-from"
+                   : folder.labels.path.empty()     ? "row in metadata.csv or metadata.jsonl"
+                                                    : "row in " + folder.labels.name();
     sample.lacks_row = true;
   }
   const std::size_t of_metadata = folder.metadata != nullptr ? folder.metadata->size() : 0;

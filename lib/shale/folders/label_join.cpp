@@ -11,6 +11,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/labels/composed_text.hpp"
+#include "shale/labels/label_pattern.hpp"
 
 namespace shale {
 namespace {
@@ -301,6 +302,59 @@ std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join
     if (names.insert(row->text).second) allowance.take(row->text);
   }).run(nullptr);
   return {names.begin(), names.end()};
+}
+
+ClassTable table_with(const FolderRequest& request, const std::vector<std::string>& classes,
+                      const std::string& where) {
+  const std::uint64_t memory = request.all_memory_bytes;
+  std::optional<ClassTable> given = given_table(request.classes, memory);
+  if (!given) return table_in_order(classes, request.classes.order, where, memory);
+  return request.classes.adds ? given->extended(classes, where, memory) : *given;
+}
+
+std::vector<std::string> label_by_name(
+    const FolderRequest& request, FoundFiles& found,
+    const std::function<void(const WalkedFile&, std::optional<std::int64_t>)>& add) {
+  const LabelPattern pattern(request.labels.pattern);
+  const std::string where = "--label-from";
+  const auto label_in = [&](const WalkedFile& file) {
+    return pattern.label_in(join_path(file.directory, file.name));
+  };
+  ClassAllowance allowance(request.all_memory_bytes, where);
+  LabelKinds kinds;
+  std::set<std::string> names;
+  std::uint64_t number = 0;
+  found.for_each([&](const WalkedFile& file) {
+    request.stop_if_asked();
+    const std::optional<std::string> label = label_in(file);
+    if (!label) return;
+    kinds.note(++number, *label);
+    if (names.insert(*label).second) allowance.take(*label);
+  });
+  if (number == 0 && found.count() > 0) {
+    found.rewind();
+    const std::optional<FoundFiles::File> first = found.next();
+    throw Error(Code::bad_content, "no file has a name as --label-from '{}' says, such as '{}'",
+                printable(request.labels.pattern),
+                printable(join_path(first->file.directory, first->file.name)))
+        .at(request.root)
+        .hint("{label} is the class and {*} anything else, as in '{label}_{*}.jpg'");
+  }
+  const bool has_table = request.classes.is_given() || request.may_mix_labels;
+  if (!has_table) kinds.refuse_mixed(request.root, "file");
+  const bool are_numbers = kinds.are_numbers() && !has_table;
+  if (are_numbers) kinds.refuse_two_forms(request.root, "file");
+  std::optional<ClassTable> table;
+  if (!are_numbers) table = table_with(request, {names.begin(), names.end()}, where);
+  found.for_each([&](const WalkedFile& file) {
+    const std::optional<std::string> label = label_in(file);
+    if (!label) return add(file, std::nullopt);
+    const std::optional<std::int64_t> given =
+        table ? table->label_of(*label) : parse_integer_label(*label);
+    if (!given) throw unknown_class(request, *label, join_path(file.directory, file.name));
+    add(file, given);
+  });
+  return table ? table->names() : std::vector<std::string>();
 }
 
 Error unknown_class(const FolderRequest& request, std::string_view name, std::string_view where) {

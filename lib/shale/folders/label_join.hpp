@@ -108,6 +108,20 @@ void join_labels(FoundFiles& found, const LabelJoin& join);
 /// names than a manifest may hold.
 [[nodiscard]] std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join);
 
+/// What `classes.names` or `classes.from` of the request says, with these classes behind it if they
+/// may be; or the table of these alone. Errors: same as given_table and table_in_order.
+[[nodiscard]] ClassTable table_with(const FolderRequest& request,
+                                    const std::vector<std::string>& classes,
+                                    const std::string& where);
+
+/// Calls `add` with the label that each file has by its name (LabelPattern), or none where its name
+/// does not fit; returns the class names, none where all labels are integers. Errors:
+/// Code::bad_content where no name fits, and as of a list with these labels; Code::usage for the
+/// pattern.
+[[nodiscard]] std::vector<std::string> label_by_name(
+    const FolderRequest& request, FoundFiles& found,
+    const std::function<void(const WalkedFile& file, std::optional<std::int64_t> label)>& add);
+
 /// The error for a class that the table of `request.classes.from` has not.
 [[nodiscard]] Error unknown_class(const FolderRequest& request, std::string_view name,
                                   std::string_view where);

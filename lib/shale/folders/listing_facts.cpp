@@ -85,6 +85,7 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
     facts.emplace_back("archive", request.tree->fingerprint());
   if (!request.labels.label_column.empty() || !request.labels.key_column.empty())
     facts.emplace_back("columns", request.labels.label_column + "\t" + request.labels.key_column);
+  if (!request.labels.pattern.empty()) facts.emplace_back("label from", request.labels.pattern);
   if (!request.labels.separator.empty())
     facts.emplace_back("label separator", request.labels.separator);
   if (!request.labels.strip_prefix.empty())

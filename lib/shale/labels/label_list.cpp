@@ -9,6 +9,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/composed_text.hpp"
+#include "shale/labels/several_labels.hpp"
 
 namespace shale {
 namespace {
@@ -122,8 +123,10 @@ std::vector<std::string> LabelList::notes(bool has_nested_files) const {
 
 void LabelList::read_rows(const LabelListRequest& request) {
   std::uint64_t number = 0;
+  SeveralLabels several;
   LabelsRead read = read_label_rows(request.file, [&](const LabelRow& row) {
     request.stop_if_asked();
+    several.note(row.label);
     if (row.key.empty()) {
       kinds_.note(row.number, row.label);
       return rows_.add({place_of_number(number++), std::string(row.label)});
@@ -144,6 +147,8 @@ void LabelList::read_rows(const LabelListRequest& request) {
     add_row(1, first_.key, first_.label, request);
   }
   rows_.finish();
+  std::string note = kinds_.are_numbers() ? "" : several.note_for(path_);
+  if (!note.empty()) notes_.push_back(std::move(note));
   left_out_ = std::move(read.left_out);
   if (left_out_.count() > 0)
     notes_.push_back(fmt::format(

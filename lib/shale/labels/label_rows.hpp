@@ -25,6 +25,10 @@ struct LabelFile {
   std::string separator = {};     ///< a cell holds labels that this divides
   std::string strip_prefix = {};  ///< what keys begin with that the paths of files do not
   std::string group_column = {};  ///< a column that becomes a field beside the label
+  /// Instead of a file: where the class is in the name of each file (LabelPattern).
+  std::string pattern = {};
+
+  [[nodiscard]] bool is_given() const { return !path.empty() || !pattern.empty(); }
 
   /// The labels become fields, not the class of a sample.
   [[nodiscard]] bool has_fields() const {

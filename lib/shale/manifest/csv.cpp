@@ -1,6 +1,7 @@
 #include "shale/manifest/csv.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/manifest/text_decoder.hpp"
 
 namespace shale {
 namespace {
@@ -24,10 +26,27 @@ class RowParser {
  public:
   using Use = std::function<void(std::uint64_t, const std::vector<std::string>&)>;
   RowParser(const std::string& path, char delimiter, const Use& use)
-      : path_(path), delimiter_(delimiter), use_(use) {}
+      : path_(path), delimiter_(delimiter), use_(use) {
+    for (const char one : {delimiter, '"', '\r', '\n'})
+      is_special_[static_cast<unsigned char>(one)] = true;
+  }
 
   void take(std::string_view bytes) {
-    for (const char byte : bytes) take(byte);
+    while (!bytes.empty()) {
+      // Most bytes are those of fields without quotes, and are taken as they come.
+      const std::size_t plain = state_ == State::quoted || state_ == State::quote_in_quoted
+                                    ? 0
+                                    : std::min(plain_bytes(bytes), bytes.size());
+      if (plain > 0) {
+        field_.append(bytes.substr(0, plain));
+        limit();
+        state_ = State::plain;
+        bytes.remove_prefix(plain);
+      } else {
+        take(bytes.front());
+        bytes.remove_prefix(1);
+      }
+    }
   }
   void finish() {
     if (state_ == State::quoted) refuse();
@@ -36,6 +55,13 @@ class RowParser {
 
  private:
   enum class State { row_begin, field_begin, plain, quoted, quote_in_quoted };
+
+  // How many of the first are neither a delimiter, nor a quote, nor the end of a line.
+  [[nodiscard]] std::size_t plain_bytes(std::string_view bytes) const {
+    std::size_t count = 0;
+    while (count < bytes.size() && !is_special_[static_cast<unsigned char>(bytes[count])]) ++count;
+    return count;
+  }
 
   void take(char byte) {
     const bool ends_row = byte == '\n' || byte == '\r';
@@ -65,8 +91,9 @@ class RowParser {
         break;
     }
     if (ends_row) return end_row();
-    if (byte == delimiter_) return end_field();
-    append(byte, State::plain);
+    if (byte != delimiter_) return append(byte, State::plain);
+    // Of blanks several divide like one, and those before and behind a row do not.
+    if (delimiter_ != ' ' || state_ != State::row_begin) may_end_field();
   }
   void append(char byte) {
     field_ += byte;
@@ -76,6 +103,9 @@ class RowParser {
     append(byte);
     state_ = next;
   }
+  void may_end_field() {
+    if (delimiter_ != ' ' || state_ != State::field_begin) end_field();
+  }
   void end_field() {
     row_bytes_ += sizeof(std::string) + field_.size();  // empty fields take memory, too
     fields_.push_back(std::exchange(field_, {}));
@@ -83,7 +113,7 @@ class RowParser {
     state_ = State::field_begin;
   }
   void end_row() {
-    end_field();
+    may_end_field();
     ++row_;
     use_(row_, fields_);
     fields_.clear();
@@ -106,16 +136,43 @@ class RowParser {
   const std::string& path_;
   const char delimiter_;
   const Use& use_;
+  std::array<bool, 256> is_special_ = {};
   State state_ = State::row_begin;
   std::string field_;
   std::vector<std::string> fields_;
   std::uint64_t row_ = 0, row_bytes_ = 0;
 };
 
+// The first lines, which tell what divides fields.
+std::vector<std::string> first_lines(const InputFile& file) {
+  constexpr std::uint64_t kHeadBytes = 64 * 1024;
+  constexpr std::size_t kMost = 16;
+  TextDecoder decoder(file);
+  std::string head(std::min(kHeadBytes, file.size() - decoder.begin()), '\0');
+  file.read_exact(decoder.begin(), std::as_writable_bytes(std::span(head)));
+  const std::string_view text = decoder.decode(head);
+  const bool is_whole = decoder.begin() + head.size() == file.size();
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size() && lines.size() < kMost;) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos && !is_whole && !lines.empty()) break;
+    const std::string_view line = trimmed(text.substr(begin, end - begin));
+    if (!line.empty() || lines.empty()) lines.emplace_back(line);
+    begin = std::min(end, text.size() - 1) + 1;
+  }
+  return lines;
+}
+
+std::size_t words_in_line(std::string_view line) {
+  std::size_t words = 0;
+  for (std::size_t i = 0; i < line.size(); ++i)
+    words += line[i] != ' ' && (i == 0 || line[i - 1] == ' ') ? 1 : 0;
+  return words;
+}
+
 char delimiter_of(const InputFile& file, bool may_use_blanks) {
-  std::string line(std::min<std::uint64_t>(file.size(), 64 * 1024), '\0');
-  file.read_exact(0, std::as_writable_bytes(std::span(line)));
-  line.resize(std::min(line.find('\n'), line.size()));
+  const std::vector<std::string> lines = first_lines(file);
+  const std::string& line = lines.empty() ? std::string() : lines.front();
   // Where the point is a comma, semicolons divide.
   const auto is_digit = [&](std::size_t at) {
     return at < line.size() && line[at] >= '0' && line[at] <= '9';
@@ -124,21 +181,18 @@ char delimiter_of(const InputFile& file, bool may_use_blanks) {
   for (std::size_t at = line.find(','); at != std::string::npos; at = line.find(',', at + 1))
     divides = divides || at == 0 || !is_digit(at - 1) || !is_digit(at + 1);
   if (!divides && line.find(';') != std::string::npos) return ';';
+  if (!divides && line.find('\t') != std::string::npos) return '\t';
+  // What could be in a name or a label divides if it does so in all lines.
+  const auto are_alike = [&](const auto& count) {
+    return std::ranges::all_of(lines,
+                               [&](const std::string& one) { return count(one) == count(line); });
+  };
+  const auto bars = [](std::string_view one) { return std::ranges::count(one, '|'); };
+  if (!divides && bars(line) > 0 && are_alike(bars)) return '|';
   if (line.find(',') != std::string::npos) return ',';
-  if (line.find('\t') != std::string::npos) return '\t';
-  return may_use_blanks && std::ranges::count(trimmed(line), ' ') == 1 ? ' ' : ',';
-}
-
-// Where the rows begin: behind the byte order mark that spreadsheets write.
-std::uint64_t begin_of_rows(const InputFile& file) {
-  std::string head(std::min<std::uint64_t>(file.size(), kByteOrderMark.size()), '\0');
-  file.read_exact(0, std::as_writable_bytes(std::span(head)));
-  if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF")) {
-    throw Error(Code::bad_content, "is UTF-16, expected UTF-8")
-        .at(file.path())
-        .hint("save it as 'CSV UTF-8', or convert it with iconv -f UTF-16 -t UTF-8");
-  }
-  return head.size() - without_byte_order_mark(head).size();
+  const std::size_t words = words_in_line(line);
+  const bool has_blanks = words == 2 || (words > 2 && lines.size() > 1 && are_alike(words_in_line));
+  return may_use_blanks && has_blanks ? ' ' : ',';
 }
 
 }  // namespace
@@ -153,13 +207,15 @@ void read_csv(const std::string& path,
               bool may_use_blanks) {
   const InputFile file(path);
   RowParser parser(path, delimiter_of(file, may_use_blanks), use);
+  TextDecoder decoder(file);
   std::string chunk(kChunkBytes, '\0');
-  for (std::uint64_t offset = begin_of_rows(file); offset < file.size();) {
+  for (std::uint64_t offset = decoder.begin(); offset < file.size();) {
     const std::uint64_t read = file.read_some(offset, std::as_writable_bytes(std::span(chunk)));
     if (read == 0) break;
     offset += read;
-    parser.take(std::string_view(chunk).substr(0, read));
+    parser.take(decoder.decode(std::string_view(chunk).substr(0, read)));
   }
+  decoder.finish();
   parser.finish();
 }
 

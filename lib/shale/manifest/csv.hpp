@@ -12,12 +12,13 @@
 
 namespace shale {
 
-/// Reads a CSV (or, where the first line has no comma but a tab, TSV; where it has neither but a
-/// semicolon, that divides the fields) file row by row; quotes as
-/// RFC 4180 has them. A byte order mark in front is skipped. `may_use_blanks`: where the first line
-/// has neither, but one blank, that is the delimiter. Memory: one row. Errors: Code::bad_content
-/// with the row's number for a quote that is never closed or a row that takes more than 1 MiB, and
-/// for UTF-16.
+/// Reads a CSV file row by row; quotes as RFC 4180 has them; UTF-8, or UTF-16 with a byte order
+/// mark in front, which is skipped. What divides fields is found in the first lines: a comma,
+/// unless it is a decimal one, a semicolon, a tab, or '|' if all lines have as many.
+/// `may_use_blanks`: else blanks, if the first line has two words, or several lines have as many
+/// words; several blanks count as one. Memory: one row. Errors: Code::bad_content with the row's
+/// number for a quote that is never closed or a row that takes more than 1 MiB, and for what is not
+/// UTF-16.
 void read_csv(
     const std::string& path,
     const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use,

@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/format/layout.hpp"
 #include "shale/io/input_stream.hpp"
+#include "shale/io/path_facts.hpp"
 
 namespace shale {
 namespace {
@@ -240,6 +241,9 @@ void refuse_idle_columns(const LabelFile& labels) {
     throw Error(Code::usage, "--label-separator goes with one --label-column, not with '{}'",
                 printable(labels.label_column))
         .hint("name the column whose cells hold several labels");
+  if (!labels.path.empty() && !labels.pattern.empty())
+    throw Error(Code::usage, "--labels and --label-from exclude each other")
+        .hint("leave out one of the two");
   if (!labels.path.empty()) return;
   const std::string_view idle = !labels.label_column.empty()   ? "label-column"
                                 : !labels.key_column.empty()   ? "key-column"
@@ -254,6 +258,17 @@ void refuse_idle_columns(const LabelFile& labels) {
       .hint("leave it out, or pass --labels FILE");
 }
 
+bool take_no_labels(LabelFile& labels) {
+  if (labels.path != "none" || facts_behind(labels.path)) return false;
+  labels.path.clear();
+  return true;
+}
+
+void take_no_labels(ConvertRequest& request) {
+  const bool is_taken = request.fields.only.empty() && request.fields.takes(kLabelField);
+  if (take_no_labels(request.labels) && is_taken) request.fields.dropped.emplace_back(kLabelField);
+}
+
 void refuse_idle_group(const SplitRequest& split) {
   if (split.group.empty() || (!split.is_empty() && !split.has_files())) return;
   throw Error(Code::usage,
@@ -263,7 +278,7 @@ void refuse_idle_group(const SplitRequest& split) {
 
 void refuse_idle_labels(const VerifyRequest& request) {
   refuse_idle_columns(request.labels);
-  if (!request.labels.path.empty() && request.against.empty())
+  if (request.labels.is_given() && request.against.empty())
     throw Error(Code::usage, "--labels needs --against, the folder that the labels belong to");
 }
 

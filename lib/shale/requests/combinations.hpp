@@ -34,6 +34,11 @@ void refuse_combinations(const ConvertRequest& request, std::string_view input);
 
 /// Errors: Code::usage for a column of a file that is not given.
 void refuse_idle_columns(const LabelFile& labels);
+/// The word of --labels for none at all, unless there is a file of that name: `labels` is then
+/// cleared. True: it was.
+[[nodiscard]] bool take_no_labels(LabelFile& labels);
+/// The same of a conversion: the field of the labels is left out.
+void take_no_labels(ConvertRequest& request);
 /// Errors: Code::usage for a group without shares.
 void refuse_idle_group(const SplitRequest& split);
 /// The same as refuse_idle_columns, and Code::usage for labels of nothing that is compared.

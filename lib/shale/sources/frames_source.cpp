@@ -37,7 +37,7 @@ FolderRequest with_tree(FolderRequest request) {
 }
 
 FolderRequest files_of(FolderRequest request) {
-  if (!request.labels.path.empty()) {
+  if (request.labels.is_given()) {
     throw Error(Code::usage,
                 "--labels and --group exclude each other: labels of videos are the "
                 "folders of their classes")

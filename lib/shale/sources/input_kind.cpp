@@ -61,12 +61,14 @@ constexpr InputOption kInputOptions[] = {
      [](const InputRequest& r) { return r.classes.order != ClassOrder::bytewise; }},
     {"--limit", [](const InputRequest& r) { return r.order.choice.limit > 0; }},
     {"--raw", [](const InputRequest& r) { return r.raw.is_given(); }},
+    {"--label-from", [](const InputRequest& r) { return !r.labels.pattern.empty(); }},
 };
 
 constexpr std::uint32_t kTakesOrder =
     kTakesSelect | kTakesExclude | kTakesClasses | kTakesLimit | kTakesShuffle | kTakesPart;
-constexpr std::uint32_t kTakesOfFiles = kTakesLabels | kTakesClassesFrom | kTakesClassOrder |
-                                        kTakesListing | kTakesHidden | kTakesExt | kTakesOrder;
+constexpr std::uint32_t kTakesOfFiles = kTakesLabels | kTakesLabelFrom | kTakesClassesFrom |
+                                        kTakesClassOrder | kTakesListing | kTakesHidden |
+                                        kTakesExt | kTakesOrder;
 // What only a folder takes.
 constexpr std::uint32_t kTakesOfFolders =
     (kTakesOfFiles & ~kTakesOrder) | kTakesGroup | kTakesPairs;

@@ -46,6 +46,7 @@ enum InputOptionBit : std::uint32_t {
   kTakesClassOrder = 1U << 18U,
   kTakesLimit = 1U << 19U,
   kTakesRaw = 1U << 20U,
+  kTakesLabelFrom = 1U << 21U,
 };
 /// In the order of their bits.
 [[nodiscard]] std::span<const InputOption> input_options();

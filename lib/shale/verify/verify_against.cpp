@@ -326,9 +326,9 @@ void compare_files(Source& source, const VerifyRequest& request, const OpenedDat
 void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
   const bool is_of_frames = holds_frames_of_folder(manifest);
-  const std::string_view option = is_of_frames                   ? "a dataset of videos"
-                                  : !request.labels.path.empty() ? "--labels"
-                                                                 : "";
+  const std::string_view option = is_of_frames                ? "a dataset of videos"
+                                  : request.labels.is_given() ? "--labels"
+                                                              : "";
   if (!option.empty()) {
     throw Error(Code::usage, "{} and a list of files on stdin exclude each other", option)
         .at(request.dataset)
@@ -404,10 +404,12 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
                      : "convert the folder to another file in the same way, and compare the two "
                        "files");
   }
+  if (stream && !request.labels.pattern.empty())
+    throw Error(Code::usage, "--label-from is not for a stream").at(request.dataset);
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string metadata = option_of(manifest, kMetadataOption);
   const bool is_unlabelled =
-      !is_of_frames && request.labels.path.empty() &&
+      !is_of_frames && !request.labels.is_given() &&
       (is_of_flat_folder(dataset) || (is_of_list(manifest) && !label_of(manifest)));
   const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
   FileRequest files = recorded_input(manifest, request.dataset, true).files;

@@ -15,14 +15,17 @@ using namespace test;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-Rows rows_of(const std::string& content) {
+Rows rows_of(const std::string& content, bool may_use_blanks = false) {
   const TempDir dir;
   write_file(dir / "list.csv", content);
   Rows rows;
-  read_csv(dir / "list.csv", [&](std::uint64_t row, const std::vector<std::string>& fields) {
-    CHECK(row == rows.size() + 1);
-    rows.push_back(fields);
-  });
+  read_csv(
+      dir / "list.csv",
+      [&](std::uint64_t row, const std::vector<std::string>& fields) {
+        CHECK(row == rows.size() + 1);
+        rows.push_back(fields);
+      },
+      may_use_blanks);
   return rows;
 }
 
@@ -54,7 +57,7 @@ TEST_CASE("csv: rows are split as RFC 4180 has it, and by tabs where the first l
   }
 }
 
-TEST_CASE("csv: a quote that is never closed, a row above 1 MiB and UTF-16 are refused") {
+TEST_CASE("csv: a quote that is never closed, a row above 1 MiB and half of UTF-16 are refused") {
   const std::string refused[] = {"a,b\n\"1,2\n",
                                  "a\"b\n",
                                  "\"a\" ,b\n",
@@ -62,11 +65,50 @@ TEST_CASE("csv: a quote that is never closed, a row above 1 MiB and UTF-16 are r
                                  std::string(40'000, ','),
                                  std::string((1 << 20) + 1, 'x'),
                                  std::string("\xFF\xFE"
-                                             "a\0,\0",
-                                             6)};
+                                             "a\0,\0b",
+                                             7),
+                                 std::string("\xFF\xFE\x00\xDC", 4),
+                                 std::string("\xFE\xFF\xD8\x00", 4)};
   for (const std::string& content : refused) {
     CHECK(error_of([&] { (void)rows_of(content); }).code() == Code::bad_content);
   }
+}
+
+TEST_CASE("csv: what divides fields is found by looking at the first lines") {
+  struct Case {
+    std::string content;
+    Rows rows;
+  };
+  const Case cases[] = {
+      {"a|b\n1|2\n", {{"a", "b"}, {"1", "2"}}},
+      {"a.jpg,x|y\nb.jpg,z\n", {{"a.jpg", "x|y"}, {"b.jpg", "z"}}},
+      {"a|b\n1\n", {{"a|b"}, {"1"}}},
+      {"a.jpg 1\nb.jpg 2", {{"a.jpg", "1"}, {"b.jpg", "2"}}},
+      {"a.jpg   1  3 \n b.jpg 2 4\r\n", {{"a.jpg", "1", "3"}, {"b.jpg", "2", "4"}}},
+      {"my photo of 1\nanother one", {{"my photo of 1"}, {"another one"}}},
+      {"\"a\" 1\n\"c\" 2\n", {{"a", "1"}, {"c", "2"}}},
+      {"0,5|1\n2|3\n", {{"0,5", "1"}, {"2", "3"}}},
+      {"a;0,5\nb;1\n", {{"a", "0,5"}, {"b", "1"}}},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.content);
+    CHECK(rows_of(one.content, true) == one.rows);
+  }
+}
+
+TEST_CASE("csv: UTF-16 of both orders is the same as UTF-8, wherever reads cut it") {
+  const std::u16string text =
+      u"n\u00e4me\t\u20ac\U0001F600\r\n" + std::u16string(300'001, u'x') + u"\t\"a\n\"\"b\"\n";
+  const Rows rows = {{"n\xC3\xA4me", "\xE2\x82\xAC\xF0\x9F\x98\x80"},
+                     {std::string(300'001, 'x'), "a\n\"b"}};
+  std::string little = "\xFF\xFE", big = "\xFE\xFF";
+  for (const char16_t unit : text) {
+    const char low = static_cast<char>(unit & 0xffU), high = static_cast<char>(unit >> 8U);
+    little += {low, high};
+    big += {high, low};
+  }
+  CHECK(rows_of(little) == rows);
+  CHECK(rows_of(big) == rows);
 }
 
 TEST_CASE("csv: nothing depends on where the file is cut into reads") {
