@@ -6,6 +6,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/browse/indexed_join.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_set.hpp"
@@ -189,6 +190,13 @@ int index_files(const CommandLine& line, Console& console) {
 
 int run_index(const CommandLine& line, Console& console) {
   line.require_words_at_least(1);
+  if (are_inputs_with_names(line.words())) {
+    throw Error(Code::usage,
+                "inputs that are joined have no index: they are joined as they are read")
+        .hint(
+            "pass them to 'shale convert', info, ls, cat, verify or report; or index each file on "
+            "its own");
+  }
   const bool is_dataset =
       line.words().size() == 1 && !file_of_path(line.words()[0]) && !files_of_set(line.words()[0]);
   return is_dataset ? rebuild(line, console) : index_files(line, console);

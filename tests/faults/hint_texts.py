@@ -109,6 +109,7 @@ NOT_FOLLOWED = {
         "take the fields that are the same in both with 'shale convert': --fields {}; or make one sample of each file with --parse samples",
         "name the datasets that you need with --fields",
         "take one of the two, by its path: --fields {}",
+        "pass them to 'shale convert', info, ls, cat, verify or report; or index each file on its own",
         "what a field holds has one type and one number of axes in all groups: leave it out with --fields",
         "'shale convert' reads a group or a dataset per sample with --parse samples; else store one dataset per field, with the samples as its first dimension",
         "'shale convert' reads the list if the datasets are chunked or compressed; what has values of different lengths is converted file by file, with --append",

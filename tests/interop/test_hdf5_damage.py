@@ -182,7 +182,7 @@ def test_a_chunk_that_is_damaged_loses_its_rows_in_all_fields(tmp_path):
         check_rows(rows)
         lost = range(chunk.chunk_offset[0], min(chunk.chunk_offset[0] + 4, ROWS))
         assert list(rows) == [row for row in range(ROWS) if row not in lost]
-        assert len(lines) == 1 and lines[0][0] == str(lost[0]) and "dataset 'b'" in lines[0][2]
+        assert len(lines) == 1 and lines[0][0] == str(lost[0]) and f"rows {lost[0]} to {lost[-1]}: dataset 'b'" in lines[0][2]
 
 
 @pytest.mark.parametrize("build", [proved_groups, episodes])

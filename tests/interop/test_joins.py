@@ -546,3 +546,16 @@ def test_bare_hdf5_files_with_a_field_in_common_or_other_rows_are_not_joined(sha
     assert json.loads((tmp_path / "two/dataset.json").read_text())["samples"] == 6
     for other in ("c.h5", "d.h5"):
         assert b"the first file of the set" in run_shale("convert", "a.h5", other, "out", "--to", "npy", cwd=tmp_path, code=1).stderr
+
+
+def test_joins_have_no_index_and_the_hints_of_bare_files_can_be_followed(tmp_path):
+    write_h5(tmp_path / "x.h5", x=(LABELS, {}))
+    write_h5(tmp_path / "y.h5", y=(LABELS, {}))
+    for words in (["x.h5", "y.h5"], ["x=x.h5", "y=y.h5"], ["x.h5", "y.h5", "--index-dir", "index"]):
+        told = run_shale("index", *words, cwd=tmp_path, code=2).stderr.decode()
+        assert "inputs that are joined have no index" in told and "or index each file on its own" in told
+    run_shale("index", "x.h5", cwd=tmp_path)
+    with pytest.raises(shale.UnsupportedError) as refused:
+        shale.Dataset([tmp_path / "x.h5", tmp_path / "y.h5"])
+    mapping = json.loads(re.search(r"\(Python: (\{.*\})\)", str(refused.value))[1])
+    assert shale.Dataset(mapping)[5] == {"key": "5", "x": LABELS[5], "y": LABELS[5]}

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "shale/base/bytes.hpp"
@@ -184,7 +185,9 @@ class Unpacking {
     LostRanges ranges;
     std::uint64_t gone = 0;
     for (const auto& [first, end, why] : lost_) {
-      ranges.push_back({.before = first - gone, .samples = end - first, .why = why});
+      const std::string rows =
+          end - first > 1 ? fmt::format("rows {} to {}: ", first, end - 1) : std::string();
+      ranges.push_back({.before = first - gone, .samples = end - first, .why = rows + why});
       gone += end - first;
     }
     return ranges;

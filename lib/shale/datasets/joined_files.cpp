@@ -102,7 +102,8 @@ void refuse_other_fields(const Schema& schema, const Schema& theirs, const SetMe
   }
   throw Error(Code::unsupported, "{}", fact)
       .at(member.path)
-      .hint(has_none ? fmt::format("to join files row by row, name them: {}={} {}={}",
+      .hint(has_none ? fmt::format("to join files row by row, name them: {0}={1} {2}={3} (Python: "
+                                   "{{\"{0}\": \"{1}\", \"{2}\": \"{3}\"}})",
                                    schema.fields[0].name, printable(first_name),
                                    theirs.fields[0].name, printable(member.name))
             : same.empty()
