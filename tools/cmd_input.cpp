@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "shale/archives/stream_path.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/shell_word.hpp"
@@ -177,7 +178,8 @@ std::string verdict_text(const InputCheck& check, const std::string& path, bool 
 }  // namespace
 
 std::string text_of_planned_input(const ConvertRequest& request, const Events& events) {
-  if (request.inputs.size() != 1 || !is_listed_input(request.inputs.front())) return {};
+  const bool is_one = request.inputs.size() == 1 && is_listed_input(request.inputs.front());
+  if (!is_one || stream_of_path(request.inputs.front())) return {};
   InputRequest input = request;
   input.order = {.choice = request.order.choice};
   input.images = {};

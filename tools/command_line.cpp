@@ -90,13 +90,7 @@ Error CommandLine::unknown_option(const std::string& word) const {
   const std::string name = word.substr(std::min<std::size_t>(word.find_first_not_of('-'), 2));
   std::vector<std::string> names;
   for (const Option* option : options_of(command_.name)) names.emplace_back(option->name);
-  const std::string_view of_shards =
-      knows("shard-samples") && name.substr(0, name.find('=')) == "shards"
-          ? "for N shards of about one size, pass --shard-samples with the number of samples / N, "
-            "rounded up"
-          : "";
   return Error(Code::usage, "unknown option '{}' of shale {}", printable(word), command_.name)
-      .hint(of_shards)
       .hint(did_you_mean(name.substr(0, name.find('=')), names, "--"))
       .hint(fmt::format("'shale {} --help' lists them", command_.name));
 }

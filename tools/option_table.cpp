@@ -24,6 +24,9 @@ constexpr Option kOptions[] = {
      "format of the shards (see 'shale formats'); of one file its suffix says it"},
     {"convert resample", "shard-size", "SIZE", "1GiB", "maximum size of each file of a shard"},
     {"convert resample", "shard-samples", "N", "", "maximum number of samples per shard"},
+    {"convert", "shards", "N", "",
+     "write N shards with as many samples each, whatever their size; of all parts of --part "
+     "together"},
     {"convert resample", "fields", "A,B", "", "write only these fields, in this order"},
     {"convert", "drop", "A,B", "", "leave out these fields"},
     {"convert", "rename", "OLD:NEW,...", "",
@@ -128,10 +131,11 @@ constexpr Option kOptions[] = {
     {"convert", "seed", "N", "0", "seed of --shuffle, and of shares in --split"},
     {"convert", "ext", "SUFFIX,...", "",
      "take the files with these suffixes as samples, whatever they hold, instead of images: "
-     "mp4,wav"},
+     "mp4,wav; of npy, npz, pt and safetensors the arrays; any: images without suffix, too"},
     {"convert", "pairs", "on|off|bytes", "",
      "files with the same name as an image before the first dot become fields of its sample; "
-     "bytes: as they are; default: where most images have them"},
+     "bytes: as they are; default: where most images have them; or a pattern for each field: "
+     "'image=*.jpg,mask=*_mask.png'"},
     {"convert verify info ls cat report", "on", "row|key", "",
      "(inputs with names) join them by their order, or by the keys of their samples; default: by "
      "their order, and keys must agree"},

@@ -6,6 +6,7 @@
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/folders/pair_patterns.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/requests/choose_output.hpp"
 #include "shale/requests/choose_part.hpp"
@@ -67,6 +68,7 @@ ConvertRequest output_request_of(const CommandLine& line) {
   if (line.has("shard-size"))
     options.shard_bytes = parse_size(line.text("shard-size"), "--shard-size");
   options.shard_samples = line.count("shard-samples");
+  options.shards = line.count("shards");
   options.with_index = line.flag("with-index");
   options.is_append = line.flag("append");
   if (line.has("compress")) options.compression = line.text("compress");
@@ -194,7 +196,10 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   }
   if (line.has("group")) request.files.groups_frames = line.choice("group") == "frames";
   if (line.has("pairs")) {
-    request.files.pairs.policy = pair_policy_named(line.choice("pairs"));
+    const std::string pairs = line.text("pairs");
+    if (has_pair_patterns(pairs)) request.files.pairs.suffixes = pairs_option(pairs);
+    request.files.pairs.policy =
+        has_pair_patterns(pairs) ? PairPolicy::on : pair_policy_named(line.choice("pairs"));
     request.files.pairs.is_given = true;
   }
   if (line.has("ext")) request.files.suffixes = suffixes_option(line.text("ext"));

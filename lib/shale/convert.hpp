@@ -45,11 +45,12 @@ struct ConvertOptions {
   std::string class_order = {};           ///< "natural" or "number"; empty: bytewise
   std::string select = {}, exclude = {};  ///< files that list samples
   std::string keys = {};  ///< of both, what their lines are: "escaped", "raw", "nul" or "rows"
-  std::vector<std::string> classes = {};  ///< the samples of these alone; empty: all
-  std::uint64_t limit = 0;                ///< the first so many, with `shuffle` any; 0: all
-  std::vector<std::string> split = {};    ///< "train=0.9,val=0.1": a dataset for each
-  std::string split_group = {};           ///< samples with one value of this field stay together
-  std::string split_by = {};              ///< "prefix", "suffix": of the names of arrays
+  std::vector<std::string> classes = {};     ///< the samples of these alone; empty: all
+  std::optional<std::uint64_t> shards = {};  ///< so many, instead of the bounds in `to`
+  std::uint64_t limit = 0;                   ///< the first so many, with `shuffle` any; 0: all
+  std::vector<std::string> split = {};       ///< "train=0.9,val=0.1": a dataset for each
+  std::string split_group = {};              ///< samples with one value of this field stay together
+  std::string split_by = {};                 ///< "prefix", "suffix": of the names of arrays
   bool shuffle = false;
   std::uint64_t seed = 0;  ///< of `shuffle`, and of shares in `split`
   std::string part = {};   ///< "3/128", "slurm", "slurm/128", "mpi": this part alone

@@ -38,6 +38,7 @@ def convert(
     *,
     shard_size: Union[None, int, str] = None,
     shard_samples: Optional[int] = None,
+    shards: Optional[int] = None,
     fields: Union[None, str, List[str], Tuple[str, ...]] = None,
     drop: Union[None, str, List[str], Tuple[str, ...]] = None,
     rename: Union[None, str, Mapping[str, str]] = None,
@@ -117,6 +118,7 @@ def convert(
         to: the format, such as ``"record"``; see ``formats()``. Default: that of the suffix of ``output``.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
         shard_samples: the maximum number of samples in a shard.
+        shards: so many shards, of all parts together, with as many samples each.
         fields: take only these fields, in this order. A folder of images has ``image`` and ``label``.
         drop: take all fields but these.
         rename: new names of fields: ``{"image": "images", "label": "labels"}``, or ``"standard"``, which calls ``image/encoded`` of TFRecord files ``image``. Options of image work take the new names.
@@ -162,7 +164,8 @@ def convert(
         database: of an LMDB file: the named database that is read; several are joined by key, a field each.
         index_dir: for a file of another tool, the directory of its index.
         ext: suffixes such as ``["mp4", "wav"]`` or ``"mp4,wav"``: the files of a folder that have one are the samples, whatever
-            they hold, instead of images. The field is ``video`` if all are suffixes of videos, ``audio`` if all are of sound, else ``data``.
+            they hold, instead of images: ``npy`` are arrays, of ``npz``, ``pt`` and ``safetensors`` each array is a field. ``"any"`` are images, also
+            without suffix. The field is ``video`` if all are suffixes of videos, ``audio`` if all are of sound, else ``data``.
         on: ``"row"`` or ``"key"``: how inputs with names, a mapping such as ``{"lq": "lq.lmdb", "gt": "gt.lmdb"}``, are joined.
             Default: by their order, and keys must agree (docs/foreign.md).
         partners: (``on="key"``, or folders with names) ``"all"``: samples that all inputs have; ``"any"``: those of the first, fields of others are None where

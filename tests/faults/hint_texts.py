@@ -62,6 +62,11 @@ NOT_FOLLOWED = {
         "pass --export sha256sum",
         "run 'shale verify {}' to see what is damaged",
     ),
+    "needs a stream, a dataset that is appended to, or files of many arrays (tests/interop/test_pair_patterns.py)": (
+        "pass --shard-samples, or leave it out",
+        "pass --shard-samples, or unpack the archive",
+        "pass --pairs bytes to take every file as the bytes that it is",
+    ),
     "needs many gray images beside one with colors (tests/interop/test_raw_pixels.py)": ("pass --color gray or --color rgb for all",),
     "needs files of numbers without a header, which tests/interop/test_raw_numbers.py writes": (
         "check the type and the length of a row in --raw, and the bytes before the first row in --raw-offset; else the file was truncated",
@@ -186,8 +191,8 @@ NOT_FOLLOWED = {
         "partners share the part of the name before the first dot; rename the files, or pass --pairs off",
         "write one with the rows of all, or pass --pairs off to leave them out",
         "rename the column, or pass --pairs off to leave all out",
-        "save all as one type with as many axes, or pass --pairs bytes, which takes every file beside an image as the bytes that it is",
-        "' has an array that can be read; pass --pairs bytes to take every file beside an image as the bytes that it is, or --pairs off to leave all out",
+        "save all as one type with as many axes, or pass --pairs bytes, which takes every file as the bytes that it is",
+        "' has an array that can be read; pass --pairs bytes to take every file as the bytes that it is, or --pairs off to leave out those beside images",
         "pass --classes-from with all classes, or leave it out",
     ),
     "needs a request that only a program makes, or an input that the command line refuses before (tests/unit)": (

@@ -134,6 +134,8 @@ FOLLOWED = [
     ("convert photos {o} --to lmdb --encode raw", "convert photos {o} --to lmdb --encode raw --resize shorter=8 --crop center=8x8"),
     ("convert photos {o} --to lmdb --encode raw --resize exact=8x8 --only-larger", "convert photos {o} --to lmdb --encode raw --resize exact=8x8"),
     ("convert photos {o} --to lmdb --axes chw", "convert photos {o} --to lmdb"),
+    ("convert photos {o} --to lmdb --shards 5", "convert photos {o} --to lmdb --shards 4"),
+    ("convert paired {o} --to lmdb --pairs image=*.jpg", "convert paired {o} --to lmdb --pairs image=*.jpg,text=*.txt"),
     ("convert photos {o} --to lmdb --axes chw --resize exact=8x8", "convert photos {o} --to lmdb --axes chw --resize exact=8x8 --encode raw"),
     ("convert image=left mask=right {o} --to lmdb --encode png --color mask:gray", "convert image=left mask=right {o} --to lmdb --encode png"),
     ("convert photos {o} --to lmdb --encode raw --resize exact=8x8 --strip-metadata", "convert photos {o} --to lmdb --encode raw --resize exact=8x8"),

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import tarfile
+import zipfile
 
 import pytest
 from conftest import SHALE, run_shale
@@ -35,10 +36,15 @@ def photos(tmp_path):
     return tmp_path / "photos"
 
 
-@pytest.fixture(params=["folder", "archive"])
+@pytest.fixture(params=["folder", "archive", "zip"])
 def either(photos, request):
     if request.param == "folder":
         return photos
+    if request.param == "zip":
+        with zipfile.ZipFile(photos.parent / "photos.zip", "w") as archive:
+            for path in sorted(photos.rglob("*.*")):
+                archive.write(path, path.relative_to(photos))
+        return photos.parent / "photos.zip"
     with tarfile.open(photos.parent / "photos.tar", "w") as tar:
         tar.add(photos, arcname=".")
     return photos.parent / "photos.tar"
@@ -55,6 +61,16 @@ def test_info_counts_what_a_conversion_writes(either, tmp_path):
     )
     assert said["class_samples"] == [3, 2] and said["files"] == {".jpg": 4, ".png": 1} and said["bytes"] == made["bytes"]
     assert said["images"]["types"] == made["images"]["types"] and "refusal" not in said and said["bad"] == 0
+
+
+def test_info_and_verify_read_a_compressed_archive_once(photos, tmp_path):
+    with tarfile.open(tmp_path / "photos.tgz", "w:gz") as tar:
+        tar.add(photos, arcname=".")
+    said = printed("info_input", "info", tmp_path / "photos.tgz")
+    assert (said["samples"], said["ignored"], said["images"]["types"]) == (5, 1, {"jpeg": 4, "png": 1})
+    assert b"5 samples" in run_shale("verify", tmp_path / "photos.tgz").stdout
+    refused = run_shale("ls", tmp_path / "photos.tgz", code=1).stderr
+    assert b"is a stream" in refused and b"convert it" in refused
 
 
 def test_ls_and_cat_are_those_of_the_dataset(either, photos, tmp_path):

@@ -43,7 +43,7 @@ def image_of(dataset, key):
 def test_left_out_by_name_with_the_option_that_takes_them(pictures, tmp_path):
     done = run_shale("convert", pictures, tmp_path / "out", "--to", "record", code=4)
     assert b"picture 'heic' (type_not_taken)" in done.stdout and b"picture 'gif' (type_not_taken)" in done.stdout
-    assert b"avif and gif and heic pictures are left out; --encode jpeg or png takes them" in done.stderr
+    assert b"avif, gif and heic pictures are left out; --encode jpeg or png takes them" in done.stderr
     # What a telephone calls a JPEG is not kept for loaders to stumble over.
     assert b"a/6.jpg: is heic, which loaders do not decode: --encode jpeg or png takes it" in done.stdout
 

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 
 import pytest
+import shale
 from conftest import jpeg, run_shale, write
 from test_archive_sets import shards, write_tar
 
@@ -205,3 +206,29 @@ def test_labels_and_names_of_files_in_two_forms_of_unicode(tmp_path):
                 row = rows_of[unicodedata.normalize(files, name)]
                 assert run_shale("cat", out, str(row), "--field", "label").stdout.strip() == str(label).encode()
             run_shale("verify", out, "--against", source, "--labels", tmp_path / "labels.csv")
+
+
+@pytest.mark.parametrize("files, keys", [("NFD", "NFC"), ("NFC", "NFD"), ("NFC", "NFC")])
+def test_rows_of_metadata_and_lists_of_keys_in_two_forms_of_unicode(tmp_path, files, keys):
+    for number, name in enumerate(("caf\u00e9", "na\u00efve", "plain")):
+        write(tmp_path / "in", unicodedata.normalize(files, f"a/{name}.jpg"), jpeg(number))
+    names = [unicodedata.normalize(keys, f"{name}.jpg") for name in ("caf\u00e9", "na\u00efve", "plain")]
+    rows = "".join(f"{name},c{number}\n" for number, name in enumerate(names))
+    write(tmp_path / "in", "a/metadata.csv", f"file_name,caption\n{rows}".encode())
+    said = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record").stderr
+    assert (b"Unicode's form NFD" in said) == (files != keys)
+    assert {unicodedata.normalize("NFC", sample["key"]): sample["caption"] for sample in shale.Dataset(tmp_path / "out", decode=None)} == {
+        unicodedata.normalize("NFC", f"a/{name}"): f"c{number}" for number, name in enumerate(names)
+    }
+    write(tmp_path, "list.txt", f"a/{names[1]}\n".encode())
+    said = run_shale("convert", tmp_path / "in", tmp_path / "one", "--to", "record", "--select", tmp_path / "list.txt").stderr
+    assert (b"NFC and NFD" in said) == (files != keys)
+    assert [sample["caption"] for sample in shale.Dataset(tmp_path / "one", decode=None)] == ["c1"]
+
+
+def test_of_two_keys_that_only_look_alike_neither_is_meant(tmp_path):
+    for form in ("NFC", "NFD"):
+        write(tmp_path / "in", unicodedata.normalize(form, "a/\u00e9.jpg"), jpeg(len(form)))
+    write(tmp_path, "list.txt", unicodedata.normalize("NFD", "a/\u00e9.jpg\n").encode())
+    run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--select", tmp_path / "list.txt")
+    assert [sample["key"] for sample in shale.Dataset(tmp_path / "out", decode=None)] == [unicodedata.normalize("NFD", "a/\u00e9.jpg")]

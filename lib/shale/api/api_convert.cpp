@@ -4,6 +4,7 @@
 #include "shale/archives/archive_path.hpp"
 #include "shale/base/nearest_word.hpp"
 #include "shale/convert.hpp"
+#include "shale/folders/pair_patterns.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/requests/choose_part.hpp"
@@ -21,8 +22,11 @@ bool is_word(const std::string& word, std::string_view wanted, std::string_view 
 FileRequest files_of(const ConvertOptions& options, FileRequest files) {
   if (!options.ext.empty()) files.suffixes = suffixes_option(options.ext);
   if (!options.pairs.empty()) {
+    const bool has_patterns = has_pair_patterns(options.pairs);
+    const std::vector<std::string> words = {"on", "off", "bytes"};
     const std::string word =
-        checked_word(options.pairs, std::vector<std::string>{"on", "off", "bytes"}, "--pairs");
+        has_patterns ? words.front() : checked_word(options.pairs, words, "--pairs");
+    if (has_patterns) files.pairs.suffixes = pairs_option(options.pairs);
     files.pairs.policy = pair_policy_named(word);
     files.pairs.is_given = true;
   }
@@ -65,7 +69,7 @@ ImageRequest images_of(const ConvertOptions& options) {
 }
 
 ConvertRequest request_of(const ConvertOptions& options) {
-  OutputOptions asked{.is_append = options.append};
+  OutputOptions asked{.shards = options.shards, .is_append = options.append};
   if (!options.layout.empty()) asked.layout = options.layout;
   if (!options.compress.empty()) {
     asked.compression =

@@ -36,6 +36,12 @@ void ArrayHeaders::add(std::size_t field, const std::string& name, File file) {
   if (files_.size() == kFilesAtOnce) read();
 }
 
+void ArrayHeaders::add(std::size_t field, const std::string& name, const std::string& path,
+                       const DType& dtype, const std::vector<std::uint64_t>& shape) {
+  found_[field].name = name;
+  take(found_[field], path, dtype, shape);
+}
+
 void ArrayHeaders::read() {
   std::vector<std::byte> heads(files_.size() * kHeadBytes);
   std::vector<ReadRequest> requests;
@@ -59,7 +65,12 @@ void ArrayHeaders::read() {
     try {
       const std::uint64_t length = npy_header_length(head, file.path);
       const bool is_longer = length > head.size() && length <= file.bytes;
-      take(found, file, is_longer ? Bytes(longer_head(file, length)) : head);
+      const std::vector<std::byte> whole =
+          is_longer ? longer_head(file, length) : std::vector<std::byte>();
+      const NpyHeader header =
+          parse_npy_value(is_longer ? Bytes(whole) : head, file.bytes, file.path);
+      found.big_endian += header.swaps.empty() ? 0 : 1;
+      take(found, file.path, header.dtype, header.shape);
     } catch (const Error& error) {
       if (error.code() == Code::bad_content || error.code() == Code::io) throw;
       if (!found.first_error) found.first_error = error;
@@ -81,28 +92,26 @@ std::vector<std::byte> ArrayHeaders::longer_head(const File& file, std::uint64_t
   return head;
 }
 
-void ArrayHeaders::take(Found& found, const File& file, Bytes head) {
-  const NpyHeader header = parse_npy_value(head, file.bytes, file.path);
-  found.big_endian += header.swaps.empty() ? 0 : 1;
-  const std::string text = array_text(header.dtype, header.shape);
+void ArrayHeaders::take(Found& found, const std::string& path, const DType& dtype,
+                        const std::vector<std::uint64_t>& shape) {
+  const std::string text = array_text(dtype, shape);
   if (!found.type) {
-    found.type = Field{
-        .name = found.name, .kind = Kind::tensor, .dtype = header.dtype, .shape = header.shape};
+    found.type = Field{.name = found.name, .kind = Kind::tensor, .dtype = dtype, .shape = shape};
     found.first_text = text;
-    found.first_path = file.path;
+    found.first_path = path;
     return;
   }
-  std::vector<std::uint64_t>& shape = found.type->shape;
-  if (header.dtype != found.type->dtype || header.shape.size() != shape.size()) {
+  std::vector<std::uint64_t>& sides = found.type->shape;
+  if (dtype != found.type->dtype || shape.size() != sides.size()) {
     throw Error(Code::bad_content, "holds {}, but {} holds {}: field '{}' has one type", text,
                 printable(found.first_path), found.first_text, printable(found.name))
-        .at(file.path)
+        .at(path)
         .hint(
             "save all as one type with as many axes, or pass --pairs bytes, which takes every file "
-            "beside an image as the bytes that it is");
+            "as the bytes that it is");
   }
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != header.shape[i]) shape[i] = kFreeSide;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (sides[i] != shape[i]) sides[i] = kFreeSide;
   }
 }
 
@@ -114,8 +123,8 @@ Field ArrayHeaders::type_of(std::size_t field) const {
   throw error.at(first.file(), first.offset())
       .because(first.cause())
       .hint("no file of field '" + printable(found.name) +
-            "' has an array that can be read; pass --pairs bytes to take every file beside an "
-            "image as the bytes that it is, or --pairs off to leave all out");
+            "' has an array that can be read; pass --pairs bytes to take every file as the bytes "
+            "that it is, or --pairs off to leave out those beside images");
 }
 
 std::vector<std::string> ArrayHeaders::notes() const {

@@ -33,6 +33,9 @@ class ArrayHeaders {
   /// found when it is read. Errors: Code::bad_content, naming both, for arrays of another dtype or
   /// number of axes than the first one; Code::io.
   void add(std::size_t field, const std::string& name, File file);
+  /// An array whose header has been read, in a file of several. Errors: same as add.
+  void add(std::size_t field, const std::string& name, const std::string& path, const DType& dtype,
+           const std::vector<std::uint64_t>& shape);
   /// After the last one. Errors: same as add.
   void finish() { read(); }
 
@@ -51,7 +54,8 @@ class ArrayHeaders {
     std::uint64_t big_endian = 0;
   };
   void read();
-  void take(Found& found, const File& file, Bytes head);
+  static void take(Found& found, const std::string& path, const DType& dtype,
+                   const std::vector<std::uint64_t>& shape);
   [[nodiscard]] std::vector<std::byte> longer_head(const File& file, std::uint64_t bytes);
   BatchReader reader_{BatchReader::Options{}};
   std::vector<std::pair<std::size_t, File>> files_;  // behind the numbers of their fields

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "shale/archives/archive_tree.hpp"
+#include "shale/archives/stream_path.hpp"
 #include "shale/arrays/array_columns.hpp"
 #include "shale/arrays/array_file.hpp"
 #include "shale/base/checksum.hpp"
@@ -523,6 +524,12 @@ bool are_arrays_alone(const std::vector<std::string>& words) {
 
 bool is_listed_input(const std::string& path) {
   if (archive_of_path(path)) return true;
+  // A compressed archive is read once: for a survey that is enough.
+  if (const std::optional<StreamPath> stream = stream_of_path(path)) {
+    const std::optional<struct stat> facts =
+        is_stdin(*stream) ? std::nullopt : facts_behind(stream->file);
+    return facts && S_ISREG(facts->st_mode);
+  }
   if (look_at(path) != Place::other_folder || file_of_path(path) || has_shards(path)) return false;
   if (several_datasets(path)) return false;
   const std::optional<struct stat> manifest = facts_behind(join_path(path, kManifestName));

@@ -34,8 +34,8 @@ namespace shale {
 /// than 65,536 shards; Code::unsupported for lists of files.
 [[nodiscard]] OpenedDataset open_joined_inputs(const InputRequest& request, const Events& events);
 
-/// True for a folder, or one in an archive, whose files a conversion lists: it is not a dataset,
-/// and not a set of files of other tools. Errors: same as look_at.
+/// True for a folder, or one in an archive, also in a compressed file, whose files a conversion
+/// lists: it is not a dataset, and not a set of files of other tools. Errors: same as look_at.
 [[nodiscard]] bool is_listed_input(const std::string& path);
 
 /// Which samples have values that can be read.

@@ -261,7 +261,7 @@ std::optional<EncodedSample> encode_sample(const Sample& sample, std::uint64_t n
     return encoded;
   }
   const std::vector<PendingFile> none;
-  if (pending != nullptr && !pending->files.empty()) {
+  if (pending != nullptr && (!pending->files.empty() || !pending->bad_array.empty())) {
     encoded.fault = pending->bad_array.empty()
                         ? fault_of_texts(sample, schema_as_read(source))
                         : ImageFault{ImageFaultCode::not_array, pending->bad_array};

@@ -116,7 +116,7 @@ Requests make_requests(Batch& batch, const SourceInfo& source, std::vector<Wante
   };
   for (std::size_t s = 0; s < batch.pending.size(); ++s) {
     const PendingSample& sample = batch.pending[s];
-    if (!sample.lacks.empty() || !sample.damage.empty()) continue;
+    if (!sample.lacks.empty() || !sample.damage.empty() || !sample.bad_array.empty()) continue;
     auto file = sample.files.begin();
     auto known = sample.known.begin();
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {

@@ -60,9 +60,24 @@ Error no_field_name(const std::string& file, std::string_view suffix) {
 }
 
 // What partners of a suffix were before there was JSON, and the type of sets that say no more.
-Field usual_field(std::string_view suffix) {
-  return {.name = {}, .kind = suffix == "txt" ? Kind::text : Kind::bytes};
+Field usual_field(const PairField& field) {
+  const bool is_text =
+      field.pattern.empty() ? field.suffix == "txt" : field.pattern.ends_with(".txt");
+  const bool is_json = field.pattern.ends_with(".json");
+  return {.name = {}, .kind = is_text || is_json ? Kind::text : Kind::bytes, .is_json = is_json};
 }
+
+// A suffix, or a name and a pattern.
+std::optional<PairField> field_of_word(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos) return pair_field_of(word);
+  PairField field;
+  field.name = field.suffix = word.substr(0, equals);
+  field.pattern = word.substr(equals + 1);
+  return field;
+}
+
+}  // namespace
 
 // Numbers of no axes are arrays, too: they are read from files.
 Field type_of_partners(std::string_view text) {
@@ -76,8 +91,6 @@ Field type_of_partners(std::string_view text) {
     throw Error(Code::damaged, "partners cannot be '{}'", printable(text));
   return type;
 }
-
-}  // namespace
 
 Field PairField::as_field() const {
   return {.name = name,
@@ -176,10 +189,12 @@ std::vector<std::string> suffixes_in(std::string_view text) {
 
 std::vector<PairField> pair_fields_of(std::string_view text) {
   std::vector<PairField> fields;
+  bool is_sample = has_pair_patterns(text);
   for (const TypedWord& word : typed_words(text)) {
-    std::optional<PairField> field = pair_field_of(word.name);
+    if (std::exchange(is_sample, false)) continue;
+    std::optional<PairField> field = field_of_word(word.name);
     if (!field) continue;
-    const Field type = word.type.empty() ? usual_field(field->suffix) : type_of_partners(word.type);
+    const Field type = word.type.empty() ? usual_field(*field) : type_of_partners(word.type);
     field->kind = type.kind;
     field->dtype = type.dtype;
     field->shape = type.shape;
@@ -194,8 +209,9 @@ std::string suffixes_text(const std::vector<PairField>& fields) {
   std::string text;
   for (const PairField& field : fields) {
     text.append(text.empty() ? "" : ",").append(field.suffix);
+    if (!field.pattern.empty()) text.append("=").append(field.pattern);
     const std::string type = field_type_text(field.as_field());
-    if (type != field_type_text(usual_field(field.suffix))) text.append(":").append(type);
+    if (type != field_type_text(usual_field(field))) text.append(":").append(type);
   }
   return text;
 }
@@ -260,11 +276,12 @@ class FilePairs::Groups {
   }
 
   [[nodiscard]] Partner partner_of(const PairFile& file) const {
-    // What of its name is not shared.
-    const std::size_t shared = std::min(name_.size(), file.file.size());
+    // What of its name is not shared. Patterns know folders themselves.
+    std::string_view rest = file.file.substr(std::min(name_.size(), file.file.size()));
+    rest.remove_prefix(rest.rfind('/') + 1);
     return {.suffix = std::string(file.suffix),
             .file = std::string(file.file),
-            .listed = {.suffix = std::string(file.file.substr(shared)),
+            .listed = {.suffix = std::string(rest),
                        .bytes = file.bytes,
                        .modified_ns = file.modified_ns,
                        .offset = file.offset}};
@@ -289,6 +306,12 @@ std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view
       "files with the same name as each {} become fields of its sample: {}; pass --pairs off to "
       "leave them out",
       one, text);
+}
+
+std::string note_on_partial_pairs(std::string_view partial, std::string_view one) {
+  return fmt::format(
+      "files with the names of some {}s are left out: {}; pass --pairs on to take them", one,
+      partial);
 }
 
 FilePairs::FilePairs(const std::string& scratch_folder, std::uint64_t memory_bytes,

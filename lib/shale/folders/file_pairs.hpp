@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "shale/data/schema.hpp"
-#include "shale/folders/stored_listing.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 namespace shale {
 
@@ -41,6 +41,8 @@ struct NamedFolder {
 struct TypedWord {
   std::string name, type;
 };
+/// The type of a word: bytes, text, JSON or an array. Errors: Code::damaged for another.
+[[nodiscard]] Field type_of_partners(std::string_view text);
 /// Those of "image,pose:float32 (?, 2)?,mask?": each as it stands there.
 [[nodiscard]] std::vector<TypedWord> typed_words(std::string_view text);
 
@@ -61,8 +63,14 @@ enum class PairPolicy {
 }
 
 /// The option of manifests that holds the suffixes of the partners, and what they are if that is
-/// not text for txt and bytes for the rest: "json:json,mask,npy:float32 (?, 4),txt:text?".
+/// not text for txt and bytes for the rest: "json:json,mask,npy:float32 (?, 4),txt:text?". With
+/// patterns, that of the samples first: "image=*.jpg,mask=*_mask.png".
 inline constexpr std::string_view kPairsOption = "pairs";
+
+/// True if the option has patterns, and not suffixes or a word.
+[[nodiscard]] constexpr bool has_pair_patterns(std::string_view text) {
+  return text.find('=') != std::string_view::npos;
+}
 
 /// A field that the partners of one suffix become, or the files of one folder.
 struct PairField {
@@ -75,6 +83,7 @@ struct PairField {
   std::vector<std::uint64_t> shape = {};
   bool is_optional = false;  ///< some samples have no partner
   std::string share = {};    ///< of an optional field: how many have one, "2 of 3"
+  std::string pattern = {};  ///< that its files are found by (PairPatterns); empty: by their suffix
   [[nodiscard]] Field as_field() const;
 };
 
@@ -94,6 +103,9 @@ struct PairField {
 [[nodiscard]] std::string suffixes_text(const std::vector<PairField>& fields);
 /// What the user is told who did not ask for them; `one` is the word for a sample's file.
 [[nodiscard]] std::string note_on_pairs(const std::vector<PairField>& fields, std::string_view one);
+
+/// And of those that only some samples have; `partial`: FilePairs::partial.
+[[nodiscard]] std::string note_on_partial_pairs(std::string_view partial, std::string_view one);
 
 /// A file that may belong to samples, and a sample: joined by folder and name.
 struct PairFile {

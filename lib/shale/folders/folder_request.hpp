@@ -48,7 +48,7 @@ struct PairRequest {
   [[nodiscard]] bool wants_metadata() const { return takes_metadata || policy != PairPolicy::off; }
 };
 
-/// Lists of files that outlive a walk (folders/stored_listing).
+/// Lists of files that outlive a walk (manifest/stored_listing).
 struct ListingRequest {
   /// The list for several processes; the first one makes it. Empty: none.
   std::string shared = {};
@@ -74,6 +74,10 @@ struct FileRequest {
                                     ///< something (PendingSample::lacks), the other is ignored
   bool may_be_flat = false;    ///< images that lie in no class folder, and have no label, are fine
   bool groups_frames = false;  ///< images are frames: a sample is a video
+  /// Samples that are files of arrays become tensors, by the headers of all, unless `pairs` wants
+  /// bytes. False: only those whose types follow in `suffixes`.
+  bool finds_arrays = true;
+  std::string standing = {};  ///< of a dataset that is appended to: `suffixes`, with its types
   FrameOrder frame_order = FrameOrder::natural;
   PairRequest pairs = {};
   ListingRequest listing = {};

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "shale/base/path_text.hpp"
-#include "shale/folders/stored_listing.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 namespace shale {
 

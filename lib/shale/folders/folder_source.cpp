@@ -5,11 +5,11 @@
 #include <iterator>
 #include <utility>
 
-#include "shale/arrays/array_headers.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/folders/file_tree.hpp"
+#include "shale/folders/folder_fields.hpp"
 #include "shale/folders/folder_row.hpp"
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/joined_folders.hpp"
@@ -17,13 +17,13 @@
 #include "shale/folders/listing_facts.hpp"
 #include "shale/folders/metadata_use.hpp"
 #include "shale/folders/sought_files.hpp"
-#include "shale/folders/stored_listing.hpp"
 #include "shale/folders/untaken_pictures.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_list.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 // The list of files is one table of rows. A listing that was stored stands for it.
 
@@ -39,6 +39,7 @@ class FolderList final : public InputList {
       : request_(request),
         tree_(request.tree ? request.tree : open_folder_tree(request.root)),
         sought_(request.files.suffixes, request.files.takes_decodable),
+        patterns_(request.files.pairs.suffixes),
         files_(std::in_place, request.scratch_folder, request.memory_bytes / 2),
         ignored_(request.scratch_folder, std::max(kLeastSortMemory, request.memory_bytes / 8)) {
     info_.suffixes = sought_.text();
@@ -83,9 +84,12 @@ class FolderList final : public InputList {
                           {.root = request_.root,
                            .labels = request_.labels,
                            .pairs = info_.pairs,
+                           .patterns = patterns_,
                            .fields = info_.schema.fields,
                            .arrays = arrays_,
                            .has_labels = has_labels_,
+                           .own_fields = std::max<std::size_t>(1, own_.size()),
+                           .has_named_arrays = !own_.empty() && sought_.hold_named_arrays(),
                            .archives = tree_->is_archive() ? tree_.get() : nullptr,
                            .folders = request_.folders,
                            .metadata = has_metadata_ ? &metadata_fields_ : nullptr});
@@ -120,6 +124,7 @@ class FolderList final : public InputList {
     else
       request_.folders = with_recorded_types(std::move(request_.folders), head.pairs);
     info_.left_out = head.left_out;
+    own_ = own_arrays_of(head.arrays);
     image_folders_ = head.image_folders;
     has_labels_ = head.has_labels;
     has_metadata_ = !head.metadata_files.empty() || !head.metadata.empty();
@@ -138,9 +143,11 @@ class FolderList final : public InputList {
     if (request_.files.pairs.policy != PairPolicy::off || !request_.files.pairs.suffixes.empty() ||
         !request_.folders.empty())
       pairs_.emplace(request_.scratch_folder, request_.memory_bytes / 4, request_.stop_if_asked);
-    request_.without_labels       ? list_unlabelled_files()
-    : !request_.labels.is_given() ? list_class_folders()
-                                  : list_labelled_files();
+    const bool is_flat = patterns_.have_folders() && !request_.labels.is_given();
+    has_labels_ = !(is_flat && request_.needs_labels);
+    request_.without_labels || is_flat ? list_unlabelled_files()
+    : !request_.labels.is_given()      ? list_class_folders()
+                                       : list_labelled_files();
     if (leaves_metadata_) info_.notes.emplace_back(kMetadataInArchive);
     for (std::string& note : tree_->notes()) info_.notes.push_back(std::move(note));
     if (metadata_ && !has_metadata_) match_metadata();
@@ -148,6 +155,7 @@ class FolderList final : public InputList {
         folders_inside_.are_likely_classes())
       info_.notes.push_back(folders_inside_.note_for(request_.root));
     if (unknown_class_ && info_.metadata != kMetadataWithLabels) throw Error(*unknown_class_);
+    own_ = find_own_arrays(request_, sought_, *files_, *tree_, info_);
     if (pairs_) match_partners();
     const bool may_be_flat = has_metadata_ || pairs_ || request_.files.may_be_flat;
     if (!has_labels_ && !may_be_flat && loose_files_ > 0) throw no_class_folders();
@@ -162,6 +170,7 @@ class FolderList final : public InputList {
     head.modified_ns = info_.modified_ns;
     head.pairs = request_.folders.empty() ? info_.pairs : names_text(request_.folders);
     head.image_folders = image_folders_;
+    head.arrays = own_arrays_text(own_);
     head.has_labels = has_labels_;
     head.metadata = metadata_fields_;
     head.left_out = info_.left_out;
@@ -196,6 +205,14 @@ class FolderList final : public InputList {
   void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
     ++info_.ignored;
     ignored_.add({join_path(folder, name), reason});
+  }
+
+  [[nodiscard]] bool is_sample(std::string_view folder, std::string_view name,
+                               std::uint64_t offset) const {
+    if (!patterns_.empty() && patterns_.which(folder, name) != 0U) return false;
+    if (!sought_.takes_by_content(name)) return sought_.takes(name);
+    return begins_like_image(join_path(request_.root, join_path(folder, name)),
+                             tree_->place_of(offset), request_.files.takes_decodable);
   }
 
   // What has no suffix of a sample. `offset`: in the archive, if it lies in one.
@@ -269,7 +286,8 @@ class FolderList final : public InputList {
       metadata_->add_sample(key_of_file(match, row->folder, row->name));
     }
     files_->rewind();
-    metadata_->match([&](const std::string& row) { ignore("", row, reason); });
+    std::string note = metadata_->match([&](const std::string& row) { ignore("", row, reason); });
+    if (!note.empty()) info_.notes.push_back(std::move(note));
     has_metadata_ = true;
     metadata_fields_ = metadata_->fields();
   }
@@ -285,11 +303,9 @@ class FolderList final : public InputList {
   }
 
   void add_partner(std::string_view folder, const WalkedFile& file) {
-    const std::string_view shared = pair_name_of(file.name);
-    const bool may_be_one = pairs_ && request_.folders.empty() && !shared.empty() &&
-                            shared.size() + 1 < file.name.size();
-    if (may_be_one) return pairs_->add_file(folder, shared, pair_suffix_of(file.name), file);
-    ignore_other(folder, file.name, file.offset);
+    const bool may_be_one = pairs_ && request_.folders.empty();
+    if (!may_be_one || !add_partner_file(patterns_, *pairs_, folder, file))
+      ignore_other(folder, file.name, file.offset);
   }
 
   // After the list of samples, in its order.
@@ -310,18 +326,16 @@ class FolderList final : public InputList {
     else
       pairs_->match_fields(unused, pair_fields_of(request_.files.pairs.suffixes), request_.root);
     find_arrays([this](std::size_t i) {
-      return request_.files.pairs.suffixes.empty() &&
-             request_.files.pairs.policy != PairPolicy::bytes &&
-             is_array_suffix(pairs_->fields()[i].suffix);
+      return may_hold_arrays(pairs_->fields()[i], request_.files.pairs);
     });
     pairs_->widen(request_.files.pairs.standing);
     info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
-    info_.pairs = suffixes_text(pairs_->fields());
+    info_.pairs = patterns_.sample_word() + suffixes_text(pairs_->fields());
     partial_pairs_ = pairs_->partial();
     if (!partial_pairs_.empty() && (has_labels_ || !pairs_->fields().empty()))
-      info_.notes.push_back(fmt::format(
-          "files with the names of some {}s are left out: {}; pass --pairs on to take them",
-          sought_.one(), partial_pairs_));
+      info_.notes.push_back(note_on_partial_pairs(partial_pairs_, sought_.one()));
+    if (pairs_->incomplete() > 0 && !patterns_.empty())
+      info_.notes.push_back(patterns_.note_on_incomplete(pairs_->incomplete()));
     if (pairs_->fields().empty()) return pairs_.reset();
     if (request_.files.pairs.policy == PairPolicy::automatic)
       info_.notes.push_back(note_on_pairs(pairs_->fields(), sought_.one()));
@@ -332,8 +346,12 @@ class FolderList final : public InputList {
       request_.stop_if_asked();
       const std::string_view name = row->name, shared = pair_name_of(name);
       // Of a folder alone, numbers in the middle do not tell two names apart.
-      pairs_->add_sample(row->folder, shared,
-                         name.substr(request_.folders.empty() ? name.rfind('.') : shared.size()));
+      const std::size_t dot = std::min(name.rfind('.'), name.size()),
+                        tells = request_.folders.empty() ? dot : shared.size();
+      if (patterns_.empty())
+        pairs_->add_sample(row->folder, shared, name.substr(tells));
+      else
+        pairs_->add_sample("", patterns_.star_of(0, row->folder, name), "");
     }
     files_->rewind();
   }
@@ -362,25 +380,16 @@ class FolderList final : public InputList {
   }
 
   void make_schema() {
-    std::vector<Field>& fields = info_.schema.fields;
-    fields = {{.name = sought_.field(), .kind = Kind::bytes}};
-    if (has_labels_) fields.push_back({.name = "label", .kind = Kind::integer});
-    if (sought_.are_images()) info_.image_fields = {0};
     info_.folders = names_text(request_.folders);
-    if (!request_.folders.empty()) fields.front().name = request_.folders.front().field;
-    const std::vector<std::string> images = suffixes_in(image_folders_);
-    for (std::size_t i = 1; i < request_.folders.size(); ++i) {
-      if (std::ranges::find(images, request_.folders[i].field) != images.end())
-        info_.image_fields.push_back(fields.size());
-      fields.push_back(request_.folders[i].as_field());
-    }
-    for (const PairField& field : pair_fields_of(info_.pairs)) fields.push_back(field.as_field());
-    for (const Field& field : fields)
-      arrays_.push_back(field.kind == Kind::tensor ? std::make_shared<Field>(field) : nullptr);
-    for (const Field& field : metadata_fields_) {
-      if (info_.schema.find(field.name)) throw is_field_already(field, request_.root);
-      fields.push_back(field);
-    }
+    if (!own_.empty()) info_.suffixes = sought_.text() + "|" + own_arrays_text(own_);
+    arrays_ = make_folder_fields({.request = request_,
+                                  .sought = sought_,
+                                  .own = own_,
+                                  .metadata = metadata_fields_,
+                                  .pairs = info_.pairs,
+                                  .image_folders = image_folders_,
+                                  .has_labels = has_labels_},
+                                 info_);
   }
 
   [[nodiscard]] WalkOptions walk_options() const {
@@ -406,18 +415,19 @@ class FolderList final : public InputList {
     const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
       request_.stop_if_asked();
       if (add_metadata(folder_of(file.directory), file.name)) return;
-      if (!sought_.takes(file.name)) return add_partner(folder_of(file.directory), file);
+      const std::string inside = folder_of(file.directory);
+      if (!is_sample(inside, file.name, file.offset)) return add_partner(inside, file);
       info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
-      use(folder_of(file.directory), file);
+      use(inside, file);
     });
     cut_loops_ += counts.cut_loops;
   }
 
   void ignore_loose(const FolderEntry& entry) {
     if (is_hidden_name(entry.name)) return ignore("", entry.name, "hidden");
-    if (!sought_.takes(entry.name) && loose_archives_.add(entry.name)) return;
-    if (!sought_.takes(entry.name))
-      return ignore_other("", entry.name, entry.offset, "beside the class folders");
+    const bool is_taken = is_sample("", entry.name, entry.offset);
+    if (!is_taken && loose_archives_.add(entry.name)) return;
+    if (!is_taken) return ignore_other("", entry.name, entry.offset, "beside the class folders");
     ignore("", entry.name, reason_of_loose(entry.name));
     ++loose_files_;
   }
@@ -509,7 +519,7 @@ class FolderList final : public InputList {
     LabelList labels(list);
     if (labels.are_reals()) return list_for_fields(found);
     info_.left_out.add(labels.left_out());
-    info_.notes.insert(info_.notes.end(), labels.notes().begin(), labels.notes().end());
+    std::ranges::copy(labels.notes(), std::back_inserter(info_.notes));
     if (labels.has_marks() != found.have_marks())
       info_.notes.push_back(note_on_marks(request_.labels.path, found.have_marks()));
     std::optional<ClassTable> table;
@@ -567,6 +577,7 @@ class FolderList final : public InputList {
   FolderRequest request_;
   std::shared_ptr<FileTree> tree_;
   SoughtFiles sought_;
+  PairPatterns patterns_;
   SourceInfo info_;
   std::optional<SortedTable<FolderRow>> files_;  // until close()
   SortedTable<IgnoredEntry> ignored_;
@@ -574,7 +585,7 @@ class FolderList final : public InputList {
   std::optional<ListingReader> listing_;  // instead of both
   std::optional<FilePairs> pairs_;        // beside files_, in their order
   std::optional<MetadataRows> metadata_;  // beside files_, in their order
-  std::vector<Field> metadata_fields_;
+  std::vector<Field> metadata_fields_, own_;
   std::vector<std::shared_ptr<const Field>> arrays_;  // before those of the metadata
   std::optional<Error> unknown_class_;                // a class folder that is none of the classes
   bool has_metadata_ = false, leaves_metadata_ = false, has_labels_ = true;

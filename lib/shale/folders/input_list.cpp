@@ -4,9 +4,11 @@
 #include <optional>
 #include <utility>
 
+#include "shale/arrays/sample_arrays.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/data/array_text.hpp"
 #include "shale/flow/permutation.hpp"
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/file_tree.hpp"
@@ -139,9 +141,65 @@ std::uint64_t bytes_of_array(const Field& field, std::uint64_t file_bytes) {
   return field.is_ragged() ? file_bytes - std::min(file_bytes, kHeaderBytes) : field.tensor_bytes();
 }
 
+std::uint64_t bytes_of_elements(const SampleArray& array) {
+  std::uint64_t bytes = array.dtype.item_bytes();
+  for (const std::uint64_t side : array.shape) bytes *= side;
+  return bytes;
+}
+
+// The arrays of a file as the fields that they are. One that is not there is absent, if it may be.
+void take_named_arrays(PendingSample& sample, const ListedFile& file, const ListedFolder& folder) {
+  const std::string path = join_path(folder.root, file.path);
+  SampleArrays found;
+  try {
+    found = arrays_of_sample(path, file.bytes, file.modified_ns);
+  } catch (const Error& error) {
+    if (error.code() != Code::damaged && error.code() != Code::unsupported) throw;
+    sample.bad_array = "has no arrays: " + error.message();
+  }
+  const std::size_t last = folder.own_fields - 1 + (folder.has_labels ? 1 : 0);
+  sample.bytes = 0;
+  std::size_t side = 0;  // the first one of the field
+  for (std::size_t i = 0; i <= last; ++i) {
+    const Field& field = folder.fields[i];
+    const std::size_t first_side = side;
+    side += field.is_ragged() ? field.shape.size() : 0;
+    if (field.kind != Kind::tensor) continue;  // the label
+    const auto array = std::ranges::find(found.arrays, field.name, &SampleArray::field);
+    sample.cells[i].place.offset = kMissing;
+    const bool is_there = array != found.arrays.end();
+    if (std::ranges::find(found.unread, field.name, &SampleArray::field) != found.unread.end())
+      sample.bad_array = fmt::format("has an array '{}' that does not lie in it as it is read",
+                                     printable(field.name));
+    if (!is_there && !field.is_optional && sample.bad_array.empty())
+      sample.bad_array = fmt::format("has no array '{}'", printable(field.name));
+    if (!is_there) continue;
+    if (array->dtype != field.dtype || !shape_fits(array->shape, field.shape)) {
+      sample.bad_array = fmt::format("has an array '{}' that is {}", printable(field.name),
+                                     array_text(array->dtype, array->shape));
+      continue;
+    }
+    sample.cells[i].place = {.offset = array->place.offset, .length = bytes_of_elements(*array)};
+    sample.bytes +=
+        array->place.packed_bytes + array->bytes * (array->is_npy ? PendingFile::kArrayCopies : 1);
+    sample.files.push_back({.path = join_path(path, array->member),
+                            .bytes = array->bytes,
+                            .field = i,
+                            .archived = std::move(array->place),
+                            .array = array->is_npy ? folder.arrays[i] : nullptr});
+    if (field.is_ragged())
+      std::ranges::copy(array->shape,
+                        sample.sides.begin() + static_cast<std::ptrdiff_t>(first_side));
+  }
+  if (!sample.bad_array.empty()) sample.files.clear();
+}
+
 // In words. No paths: what is left out is listed in the dataset, wherever its input was.
 std::string partner_name(const ListedFolder& folder, std::size_t partner) {
-  if (folder.folders.empty()) return "partner ." + pair_fields_of(folder.pairs)[partner].suffix;
+  if (folder.folders.empty()) {
+    const PairField field = pair_fields_of(folder.pairs)[partner];
+    return field.pattern.empty() ? "partner ." + field.suffix : "partner " + field.pattern;
+  }
   return fmt::format("partner of '{}'", printable(folder.folders[partner + 1].field));
 }
 
@@ -228,14 +286,28 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
     return place;
   };
   sample.cells.resize(folder.fields.size());
-  sample.cells[0].place = {.offset = file.offset, .length = file.bytes};
-  const std::size_t first = folder.has_labels ? 2 : 1;
+  const std::size_t first = folder.own_fields + (folder.has_labels ? 1 : 0);
   if (folder.has_labels) sample.cells[1].integer = file.label;
-  sample.files.reserve(1 + file.partners.size());
-  sample.files.push_back({.path = join_path(folder.root, file.path),
-                          .bytes = file.bytes,
-                          .modified_ns = compares_times ? file.modified_ns : 0,
-                          .archived = archived(file.offset)});
+  // The shapes of arrays are known when they are read.
+  for (std::size_t i = 0; i < std::min(first + file.partners.size(), folder.fields.size()); ++i) {
+    const Field& field = folder.fields[i];
+    if (field.is_ragged()) sample.sides.resize(sample.sides.size() + field.shape.size());
+  }
+  if (folder.has_named_arrays) {
+    take_named_arrays(sample, file, folder);
+  } else {
+    const bool is_array = !folder.arrays.empty() && folder.arrays[0];
+    if (is_array) sample.bytes *= PendingFile::kArrayCopies;
+    sample.cells[0].place = {
+        .offset = file.offset,
+        .length = is_array ? bytes_of_array(folder.fields[0], file.bytes) : file.bytes};
+    sample.files.reserve(1 + file.partners.size());
+    sample.files.push_back({.path = join_path(folder.root, file.path),
+                            .bytes = file.bytes,
+                            .modified_ns = compares_times ? file.modified_ns : 0,
+                            .archived = archived(file.offset),
+                            .array = is_array ? folder.arrays[0] : nullptr});
+  }
   if (!file.has_label) {
     sample.lacks = !file.row.empty()                ? file.row
                    : !folder.labels.pattern.empty() ? "label: its name does not fit --label-from"
@@ -261,17 +333,15 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
         .offset = partner.offset,
         .length = is_array ? bytes_of_array(field, partner.bytes) : partner.bytes};
     const std::string& root = folder.folders.empty() ? folder.root : folder.folders[i + 1].root;
-    sample.files.push_back({.path = partner_path(root, file.path, *partner.suffix),
-                            .bytes = partner.bytes,
-                            .modified_ns = compares_times ? partner.modified_ns : 0,
-                            .field = first + i,
-                            .archived = archived(partner.offset),
-                            .array = is_array ? folder.arrays[first + i] : nullptr});
-  }
-  // The shapes of arrays are known when they are read.
-  for (std::size_t i = 0; i < file.partners.size(); ++i) {
-    const Field& field = folder.fields[first + i];
-    if (field.is_ragged()) sample.sides.resize(sample.sides.size() + field.shape.size());
+    sample.files.push_back(
+        {.path = folder.patterns.empty()
+                     ? partner_path(root, file.path, *partner.suffix)
+                     : join_path(root, folder.patterns.partner_of(i + 1, file.path)),
+         .bytes = partner.bytes,
+         .modified_ns = compares_times ? partner.modified_ns : 0,
+         .field = first + i,
+         .archived = archived(partner.offset),
+         .array = is_array ? folder.arrays[first + i] : nullptr});
   }
   if (of_metadata > 0 && file.has_label) take_metadata_row(file.row, *folder.metadata, sample);
   sample.key = std::move(file.path);

@@ -12,11 +12,12 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/folders/file_pairs.hpp"
-#include "shale/folders/stored_listing.hpp"
+#include "shale/folders/pair_patterns.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/labels/label_rows.hpp"
 #include "shale/labels/sample_choice.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 namespace shale {
 
@@ -128,11 +129,14 @@ struct ListedFolder {
   const std::string& root;
   const LabelFile& labels;
   const std::string& pairs;            ///< suffixes of the partners
+  const PairPatterns& patterns;        ///< instead
   std::span<const Field> fields = {};  ///< the file, its label if it has one, its partners
   /// Of each field the tensor that its .npy files hold, or null; none: there is no such field.
   std::span<const std::shared_ptr<const Field>> arrays = {};
-  bool has_labels = true;        ///< there is a field for labels
-  FileTree* archives = nullptr;  ///< that all of its files lie in; null: they are in folders
+  bool has_labels = true;      ///< there is a field for labels
+  std::size_t own_fields = 1;  ///< that the file itself has: the first, and those behind the label
+  bool has_named_arrays = false;  ///< these are arrays in it, by their names
+  FileTree* archives = nullptr;   ///< that all of its files lie in; null: they are in folders
   std::vector<NamedFolder> folders = {};  ///< that the partners lie in, behind `root`; or none
   /// The last fields, which come from rows of metadata; null: there are no such rows.
   const std::vector<Field>* metadata = nullptr;

@@ -60,21 +60,49 @@ std::vector<std::string> find_partner_arrays(
   }
   if (arrays.empty()) return {};
   ArrayHeaders headers;
+  const PairPatterns patterns(request.files.pairs.suffixes);
   while (const std::optional<FolderRow> row = files.next()) {
     request.stop_if_asked();
     const std::string path = join_path(row->folder, row->name);
     const std::vector<ListedPartner> partners = pairs.next();
     for (const std::size_t i : arrays) {
       const std::string& root = fields[i].root.empty() ? request.root : fields[i].root;
-      if (partners[i].suffix)
-        headers.add(i, fields[i].name,
-                    {partner_path(root, path, *partners[i].suffix), partners[i].bytes,
-                     tree.place_of(partners[i].offset)});
+      if (!partners[i].suffix) continue;
+      const std::string file = patterns.empty() ? partner_path(root, path, *partners[i].suffix)
+                                                : join_path(root, patterns.partner_of(i + 1, path));
+      headers.add(i, fields[i].name, {file, partners[i].bytes, tree.place_of(partners[i].offset)});
     }
   }
   headers.finish();
   for (const std::size_t i : arrays) pairs.set_array(i, headers.type_of(i));
   return headers.notes();
+}
+
+bool add_partner_file(const PairPatterns& patterns, FilePairs& pairs, std::string_view folder,
+                      const WalkedFile& file) {
+  if (!patterns.empty()) {
+    const std::optional<std::size_t> pattern = patterns.which(folder, file.name);
+    if (pattern.value_or(0) == 0) return false;
+    // Its whole path is what lists of ignored entries have.
+    const std::string path = join_path(folder, file.name);
+    WalkedFile whole = file;
+    whole.name = path;
+    pairs.add_file("", patterns.star_of(*pattern, folder, file.name),
+                   patterns.all()[*pattern].field, whole);
+    return true;
+  }
+  const std::string_view shared = pair_name_of(file.name);
+  if (shared.empty() || shared.size() + 1 >= file.name.size()) return false;
+  pairs.add_file(folder, shared, pair_suffix_of(file.name), file);
+  return true;
+}
+
+bool may_hold_arrays(const PairField& field, const PairRequest& request) {
+  const std::string_view pattern = field.pattern;
+  if (!pattern.empty())
+    return field.kind == Kind::bytes && is_array_suffix(pattern.substr(pattern.rfind('.') + 1));
+  return request.suffixes.empty() && request.policy != PairPolicy::bytes &&
+         is_array_suffix(field.suffix);
 }
 
 void refuse_hidden_images(const FolderRequest& request, FileTree& tree, const SoughtFiles& sought,

@@ -9,6 +9,7 @@
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/folder_request.hpp"
 #include "shale/folders/folder_row.hpp"
+#include "shale/folders/pair_patterns.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
@@ -36,6 +37,13 @@ void match_joined_folders(const FolderRequest& request, FilePairs& pairs,
 [[nodiscard]] std::vector<std::string> find_partner_arrays(
     const FolderRequest& request, FilePairs& pairs, SortedTable<FolderRow>& files, FileTree& tree,
     const std::function<bool(std::size_t)>& may_hold_arrays);
+
+/// A file beside samples that may belong to one: for `pairs`, by a pattern or by its suffix. False:
+/// it cannot.
+[[nodiscard]] bool add_partner_file(const PairPatterns& patterns, FilePairs& pairs,
+                                    std::string_view folder, const WalkedFile& file);
+/// Whether the files of a field are arrays, unless somebody has said what they are.
+[[nodiscard]] bool may_hold_arrays(const PairField& field, const PairRequest& request);
 
 /// Errors: Code::bad_content for a hidden class folder that holds samples, unless the request says
 /// what becomes of these.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shale/folders/folder_request.hpp"
 #include "shale/folders/sought_files.hpp"

@@ -104,8 +104,11 @@ std::vector<std::pair<std::string, std::string>> listing_facts(const FolderReque
   for (const NamedFolder& folder : request.folders) {
     if (folder.type) facts.emplace_back("type of " + folder.field, field_type_text(*folder.type));
   }
-  if (const SoughtFiles sought(request.files.suffixes); !sought.are_images())
-    facts.emplace_back("ext", sought.text());
+  if (const SoughtFiles sought(request.files.suffixes); !sought.text().empty()) {
+    facts.emplace_back("ext", request.files.suffixes);
+    const bool finds_arrays = request.files.finds_arrays && sought.hold_arrays();
+    if (finds_arrays) facts.emplace_back("arrays", "found" + request.files.standing);
+  }
   if (request.classes.order != ClassOrder::bytewise)
     facts.emplace_back("class order", std::to_string(static_cast<int>(request.classes.order)));
   if (request.files.takes_decodable) facts.emplace_back("decodable", "yes");

@@ -6,7 +6,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/folders/folder_request.hpp"
-#include "shale/folders/stored_listing.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 namespace shale {
 

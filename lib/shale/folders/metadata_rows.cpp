@@ -11,7 +11,9 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/base/trimmed.hpp"
+#include "shale/folders/sought_files.hpp"
 #include "shale/io/file_stamp.hpp"
+#include "shale/labels/composed_text.hpp"
 #include "shale/labels/label_rows.hpp"
 #include "shale/manifest/csv.hpp"
 
@@ -279,7 +281,9 @@ void MetadataRows::add_cells(std::uint64_t file, std::uint64_t row, const std::s
         .at(path_of(file))
         .hint("pass a larger --memory; at most 512 KiB of a row fit");
   }
-  rows_.add({.path = path, .row = {static_cast<std::uint32_t>(file), row, cells_}});
+  const std::string composed = composed_text(path);
+  rows_have_marks_ = rows_have_marks_ || composed != path;
+  rows_.add({.path = composed, .row = {static_cast<std::uint32_t>(file), row, cells_}});
 }
 
 Field MetadataRows::field_of(const Column& column) const {
@@ -365,10 +369,12 @@ void MetadataRows::choose_fields() {
 }
 
 void MetadataRows::add_sample(std::string_view path) {
-  samples_.add({.path = path, .number = sample_count_++});
+  const std::string composed = composed_text(path);
+  samples_have_marks_ = samples_have_marks_ || composed != path;
+  samples_.add({.path = composed, .number = sample_count_++});
 }
 
-void MetadataRows::match(const std::function<void(const std::string& entry)>& unused) {
+std::string MetadataRows::match(const std::function<void(const std::string& entry)>& unused) {
   samples_.finish();
   rows_.rewind();
   samples_.rewind();
@@ -441,6 +447,8 @@ void MetadataRows::match(const std::function<void(const std::string& entry)>& un
             "file_name is relative to the folder of this file, with the suffix; or pass --pairs "
             "off to leave it out");
   }
+  return samples_have_marks_ == rows_have_marks_ ? ""
+                                                 : note_on_marks(first_path(), samples_have_marks_);
 }
 
 void MetadataRows::take_label(const std::string& text, std::uint64_t file, std::uint64_t row,

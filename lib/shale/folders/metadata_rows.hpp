@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "shale/data/schema.hpp"
-#include "shale/folders/stored_listing.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/labels/class_table.hpp"
@@ -20,6 +19,7 @@
 #include "shale/labels/label_rows.hpp"
 #include "shale/labels/metadata_file.hpp"
 #include "shale/labels/metadata_values.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 namespace shale {
 
@@ -98,9 +98,9 @@ class MetadataRows {
   /// The samples, in their order.
   void add_sample(std::string_view path);
   /// Joins both; `unused` is told of each row that is not of a sample, as "metadata.csv:17".
-  /// Errors: Code::bad_content, naming both rows, for two of one file, and if no row is that of a
-  /// sample.
-  void match(const std::function<void(const std::string& entry)>& unused);
+  /// Returns what the user should know of it, or nothing. Errors: Code::bad_content, naming both
+  /// rows, for two of one file, and if no row is that of a sample.
+  std::string match(const std::function<void(const std::string& entry)>& unused);
 
   /// What the columns become, but the label.
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
@@ -177,6 +177,7 @@ class MetadataRows {
   SortedTable<MetadataSample> samples_;
   SortedTable<MatchedMetadata> matched_;
   std::uint64_t sample_count_ = 0, unused_ = 0;
+  bool samples_have_marks_ = false, rows_have_marks_ = false;
   std::vector<File> files_;
   std::vector<Column> columns_;
   std::map<std::string, std::size_t, std::less<>> column_by_name_;

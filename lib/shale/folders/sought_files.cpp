@@ -6,6 +6,8 @@
 
 #include <fmt/ranges.h>
 
+#include "shale/arrays/array_headers.hpp"
+#include "shale/arrays/sample_arrays.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -16,6 +18,8 @@ namespace shale {
 namespace {
 
 constexpr std::size_t kShownFolders = 3;
+constexpr char kBar = '|';
+constexpr std::string_view kAny = "any";
 
 constexpr std::array<std::string_view, 8> kVideoSuffixes = {".avi", ".m4v",  ".mkv", ".mov",
                                                             ".mp4", ".mpeg", ".mpg", ".webm"};
@@ -59,6 +63,9 @@ bool stands_in(std::span<const std::string_view> names, std::string_view folder)
 
 SoughtFiles::SoughtFiles(std::string_view suffixes, bool takes_decodable)
     : takes_decodable_(takes_decodable) {
+  suffixes = suffixes.substr(0, suffixes.find(kBar));
+  takes_any_ = suffixes == kAny;
+  if (takes_any_) return;
   for (std::string_view left = suffixes; !suffixes.empty();) {
     const std::size_t comma = left.find(',');
     suffixes_.push_back(suffix_of(left.substr(0, comma), suffixes));
@@ -70,6 +77,7 @@ SoughtFiles::SoughtFiles(std::string_view suffixes, bool takes_decodable)
 }
 
 bool SoughtFiles::takes(std::string_view name) const {
+  if (takes_by_content(name)) return true;
   if (are_images()) return takes_decodable_ ? has_decodable_suffix(name) : has_image_suffix(name);
   return std::ranges::any_of(suffixes_, [&](const std::string& suffix) {
     return name.size() >= suffix.size() &&
@@ -89,8 +97,20 @@ std::string SoughtFiles::field() const {
   return "data";
 }
 
+bool SoughtFiles::are_arrays() const {
+  return !are_images() && std::ranges::all_of(suffixes_, [](std::string_view suffix) {
+    return is_array_suffix(suffix.substr(1));
+  });
+}
+
+bool SoughtFiles::hold_named_arrays() const {
+  return !are_images() && std::ranges::all_of(suffixes_, [](std::string_view suffix) {
+    return holds_named_arrays(suffix.substr(1));
+  });
+}
+
 std::string SoughtFiles::text() const {
-  std::string text;
+  std::string text(takes_any_ ? kAny : "");
   for (const std::string& suffix : suffixes_) {
     if (!text.empty()) text += ',';
     text.append(suffix, 1);
@@ -111,12 +131,12 @@ std::string SoughtFiles::described() const {
 Error SoughtFiles::none_in(const std::string& root) const {
   return Error(Code::bad_content, "holds no {}", described())
       .at(root)
-      .hint(are_images()
-                ? "an image is a file with the suffix .jpg .jpeg .jpe .jfif .png .ppm .bmp "
-                  ".pgm .tif .tiff or .webp; --ext takes files with other suffixes, --allow-empty "
-                  "makes "
-                  "an empty dataset"
-                : "--allow-empty makes an empty dataset");
+      .hint(
+          are_images()
+              ? "an image is a file with the suffix .jpg .jpeg .jpe .jfif .png .ppm .bmp "
+                ".pgm .tif .tiff or .webp; --ext takes files with other suffixes, --ext any images "
+                "without suffix, --allow-empty makes an empty dataset"
+              : "--allow-empty makes an empty dataset");
 }
 
 Error SoughtFiles::none_in_class(std::string_view name, const std::string& path,
@@ -150,8 +170,13 @@ Error SoughtFiles::in_hidden_class(std::string_view what, const std::string& pat
           "does");
 }
 
+std::string_view recorded_arrays(std::string_view suffixes) {
+  const std::size_t bar = suffixes.find(kBar);
+  return bar == std::string_view::npos ? std::string_view() : suffixes.substr(bar + 1);
+}
+
 std::string suffixes_option(std::string_view text) {
-  if (text.empty()) (void)suffix_of(text, text);
+  if (text.empty() || text.find(kBar) != std::string_view::npos) (void)suffix_of(text, text);
   return SoughtFiles(text).text();
 }
 

@@ -11,7 +11,8 @@
 
 namespace shale {
 
-/// The option of manifests that holds SoughtFiles::text().
+/// The option of manifests that holds SoughtFiles::text(); of files that are arrays, their types
+/// behind a bar: "npy|data:float32 (?, 3)".
 inline constexpr std::string_view kSuffixesOption = "ext";
 
 /// Which files of a folder are samples, by their names: images, or files with chosen suffixes, such
@@ -20,7 +21,9 @@ class SoughtFiles {
  public:
   /// Images, as torchvision takes them.
   SoughtFiles() = default;
-  /// `suffixes`: "mp4,wav", with or without dots, in any case and order; empty: images.
+  /// `suffixes`: "mp4,wav", with or without dots, in any case and order; empty: images; "any":
+  /// images, and files without suffix that begin like one.
+  /// What is behind a bar is not of them: recorded_arrays() has it.
   /// `takes_decodable`: of images, those of has_decodable_suffix().
   /// Errors: Code::usage for an empty suffix, or one with other bytes than letters, digits and
   /// . _ - +
@@ -28,9 +31,17 @@ class SoughtFiles {
 
   [[nodiscard]] bool are_images() const { return suffixes_.empty(); }
   [[nodiscard]] bool takes(std::string_view name) const;
+  /// It is one only if it begins like an image (begins_like_image).
+  [[nodiscard]] bool takes_by_content(std::string_view name) const {
+    return takes_any_ && name.find('.') == std::string_view::npos;
+  }
   /// The field that holds them: "image"; "video" or "audio" where all suffixes are of that kind;
   /// else "data".
   [[nodiscard]] std::string field() const;
+  /// The files are .npy files; the files are such that hold arrays with names (holds_named_arrays).
+  [[nodiscard]] bool are_arrays() const;
+  [[nodiscard]] bool hold_named_arrays() const;
+  [[nodiscard]] bool hold_arrays() const { return are_arrays() || hold_named_arrays(); }
   /// "mp4,wav": lower case, sorted, each once; empty: images.
   [[nodiscard]] std::string text() const;
 
@@ -54,8 +65,11 @@ class SoughtFiles {
 
  private:
   std::vector<std::string> suffixes_;  // with the dot
-  bool takes_decodable_ = false;
+  bool takes_decodable_ = false, takes_any_ = false;
 };
+
+/// The types of arrays that the option has.
+[[nodiscard]] std::string_view recorded_arrays(std::string_view suffixes);
 
 /// What --ext says, as SoughtFiles::text(). Errors: Code::usage, also for an empty string.
 [[nodiscard]] std::string suffixes_option(std::string_view text);

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/image/heif.hpp"
+#include "shale/image/probe.hpp"
 #include "shale/io/input_file.hpp"
 
 namespace shale {
@@ -59,6 +59,14 @@ std::string last_suffix(std::string_view name) {
   return suffix;
 }
 
+// Fewer if there are no more; none if it cannot be read.
+std::size_t read_head_of(const std::string& path, const ArchivedFile& archived,
+                         std::span<std::byte> head) try {
+  return archived.archive ? read_beginning(archived, head) : InputFile(path).read_some(0, head);
+} catch (const Error&) {
+  return 0;
+}
+
 std::string reason_with(const Missing& missing, std::string_view name) {
   return std::string(missing.words) + last_suffix(name);
 }
@@ -85,13 +93,19 @@ std::string UntakenPictures::reason_for(std::string_view name, std::string_view 
 
 std::string UntakenPictures::reason_for(const std::string& path, std::string_view otherwise,
                                         const ArchivedFile& archived) {
-  return reason_for(path, otherwise, [&](std::span<std::byte> head) -> std::size_t {
-    try {
-      return archived.archive ? read_beginning(archived, head) : InputFile(path).read_some(0, head);
-    } catch (const Error&) {
-      return 0;  // nothing is to be read of it
-    }
-  });
+  return reason_for(path, otherwise,
+                    [&](std::span<std::byte> head) { return read_head_of(path, archived, head); });
+}
+
+bool begins_like_image(const std::string& path, const ArchivedFile& archived,
+                       bool takes_decodable) {
+  constexpr std::size_t kHeadBytes = 64;
+  std::array<std::byte, kHeadBytes> head{};
+  const std::size_t bytes = read_head_of(path, archived, head);
+  const ImageType type = probe_image(Bytes(head).first(bytes), "").type;
+  const bool is_only_decoded =
+      type == ImageType::gif || type == ImageType::heic || type == ImageType::avif;
+  return type != ImageType::unknown && (takes_decodable || !is_only_decoded);
 }
 
 std::string reason_of_partner(std::string_view suffix) {
@@ -139,8 +153,10 @@ std::vector<std::string> notes_on_untaken(const LeftOutList& left_out) {
   if (types.empty()) return {};
   std::ranges::sort(types);
   const bool lacks_library = types != std::vector<std::string>{"gif"} && !has_libheif();
-  return {fmt::format("{} pictures are left out; {}--encode jpeg or png takes them",
-                      fmt::join(types, " and "),
+  std::string text(types.front());
+  for (std::size_t i = 1; i < types.size(); ++i)
+    text.append(i + 1 < types.size() ? ", " : " and ").append(types[i]);
+  return {fmt::format("{} pictures are left out; {}--encode jpeg or png takes them", text,
                       lacks_library ? "with libheif installed (libheif1), " : "")};
 }
 

@@ -35,6 +35,11 @@ class UntakenPictures {
   std::uint64_t looked_at_ = 0;
 };
 
+/// Whether a file begins like an image that is taken, whatever its name: also those that are only
+/// decoded, if `takes_decodable`. False for what cannot be read.
+[[nodiscard]] bool begins_like_image(const std::string& path, const ArchivedFile& archived,
+                                     bool takes_decodable);
+
 /// The reason for a file that has the name of a sample, and that no field takes, since not all
 /// samples have one with its suffix.
 [[nodiscard]] std::string reason_of_partner(std::string_view suffix);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "shale/arrays/number_file.hpp"
@@ -13,6 +14,7 @@
 #include "shale/flow/permutation.hpp"
 #include "shale/flow/random_words.hpp"
 #include "shale/io/sorted_table.hpp"
+#include "shale/labels/composed_text.hpp"
 #include "shale/labels/label_reader.hpp"
 
 namespace shale {
@@ -27,15 +29,17 @@ struct ListedRow {
 };
 using ListedRows = SortedTable<ListedRow>;
 
-// The hash of a key, and the row of its sample.
+// The hash of a key, and the row of its sample. `is_composed`: of its composed_text(), where that
+// is another.
 struct HashedKey {
   Hash128 hash;
   std::uint64_t row = 0;
-  static auto columns(auto& key) { return std::tie(key.hash, key.row); }
+  bool is_composed = false;
+  static auto columns(auto& key) { return std::tie(key.hash, key.row, key.is_composed); }
 };
 
 // How a line of a list is read.
-enum Reading : std::uint8_t { kAsItIs, kUnescaped };
+enum Reading : std::uint8_t { kAsItIs, kUnescaped, kComposed };
 
 // The hash of a key that a list names, and where.
 struct ChosenKey {
@@ -191,8 +195,10 @@ class RowResolver {
     list.for_each([&](std::uint64_t place, std::string_view text) {
       events_.stop_if_asked();
       for (const Reading reading : {kAsItIs, kUnescaped}) {
-        if (const auto key = key_in(list, text, reading))
-          wanted.add({xxh3_128(as_bytes(*key)), place, reading});
+        const std::optional<std::string> key = key_in(list, text, reading);
+        if (!key) continue;
+        wanted.add({xxh3_128(as_bytes(*key)), place, reading});
+        wanted.add({xxh3_128(as_bytes(composed_text(*key))), place, kComposed});
       }
     });
     wanted.finish();
@@ -203,7 +209,10 @@ class RowResolver {
       // Two places may name one key.
       if (!previous_ || previous_->hash != key->hash) take_samples_of(key->hash);
       previous_ = key;
-      for (const std::uint64_t row : same_key_) found.add({key->place, key->reading, row});
+      for (const HashedKey& same : same_key_) {
+        if (key->reading == kComposed || !same.is_composed)
+          found.add({key->place, key->reading, same.row});
+      }
     }
     previous_.reset();
     found.finish();
@@ -226,7 +235,7 @@ class RowResolver {
     samples_by_key_->pass_below(&HashedKey::hash, hash);
     for (const HashedKey* sample = samples_by_key_->row();
          sample != nullptr && sample->hash == hash; sample = samples_by_key_->row()) {
-      same_key_.push_back(sample->row);
+      same_key_.push_back(*sample);
       samples_by_key_->step();
     }
   }
@@ -239,9 +248,20 @@ class RowResolver {
     list.for_each([&](std::uint64_t place, std::string_view text) {
       events_.stop_if_asked();
       std::uint64_t readings = 0;
+      std::set<std::uint64_t> composed;
       for (; found.row() != nullptr && found.row()->place == place; found.step()) {
+        if (found.row()->reading == kComposed) {
+          composed.insert(found.row()->row);
+          continue;
+        }
         readings |= std::uint64_t{1} << found.row()->reading;
         rows.add({found.row()->row, place});
+      }
+      // A key as it is comes first, and of two that only look alike neither is meant.
+      if (readings == 0 && composed.size() == 1) {
+        readings = std::uint64_t{1} << kComposed;
+        rows.add({*composed.begin(), place});
+        has_marks_ = true;
       }
       if (readings == 0 && unknown++ == 0) first_unknown = place;
       if (text.find('\\') == std::string_view::npos) return;
@@ -250,6 +270,12 @@ class RowResolver {
       if (known_as_it_is > 0 && known_unescaped > 0)
         throw read_in_two_ways(list, known_as_it_is, known_unescaped);
     });
+    if (has_marks_)
+      events_.say(
+          fmt::format("letters with accents are in one character in {} and in two in keys of "
+                      "samples, or the other way round (Unicode's forms NFC and NFD): they "
+                      "are compared as one",
+                      printable(list.name())));
     if (unknown == 0) return each_once(std::move(rows), list);
     const std::string text = list.text_of(first_unknown);
     throw unknown_key(list.name(), first_unknown, text, unknown)
@@ -285,6 +311,8 @@ class RowResolver {
          ++row) {
       events_.stop_if_asked();
       samples_by_key_->add({xxh3_128(as_bytes(sample->key)), row});
+      if (const std::string composed = composed_text(sample->key); composed != sample->key)
+        samples_by_key_->add({xxh3_128(as_bytes(composed)), row, true});
       // One that is damaged may be of any class: it is listed as left out.
       if (!labels.empty() && (!sample->damage.empty() ||
                               std::ranges::binary_search(labels, reader.of(*sample).front())))
@@ -336,7 +364,8 @@ class RowResolver {
   std::optional<SortedTable<HashedKey>> samples_by_key_;
   std::optional<ListedRows> in_classes_;
   std::optional<NumberKey> number_key_;  // a key that is a number, but not that of its row
-  std::vector<std::uint64_t> same_key_;
+  std::vector<HashedKey> same_key_;
+  bool has_marks_ = false;  // keys are the same but for the form of their accents
   std::optional<ChosenKey> previous_;
 };
 

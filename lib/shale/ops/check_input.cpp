@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "shale/annotations/annotation_rows.hpp"
+#include "shale/archives/stream_path.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -45,6 +49,73 @@ std::string suffix_of_key(std::string_view key) {
   return suffix.empty() ? "no suffix" : suffix;
 }
 
+// What the names of partners end in, and those of their images.
+struct PartnerEnding {
+  std::string_view partner, image, field;
+};
+constexpr PartnerEnding kPartnerEndings[] = {
+    {"_mask", "", "mask"},       {"-mask", "", "mask"},
+    {"_mask", "_image", "mask"}, {"_mask", "_sat", "mask"},
+    {"_seg", "", "mask"},        {"_segmentation", "", "mask"},
+    {"_label", "", "mask"},      {"_gt", "", "mask"},
+    {"_depth", "", "depth"},     {"_gtFine_labelIds", "_leftImg8bit", "mask"}};
+
+// The keys of the first files of an input, among which partners are looked for.
+class SeenKeys {
+ public:
+  void note(std::string_view key) {
+    constexpr std::size_t kMost = 20'000;
+    if (keys_.size() == kMost || !keys_.emplace(key).second) return;
+    suffixes_.insert(suffix_as_written(key));
+    if (const std::size_t slash = key.find('/'); slash != std::string_view::npos)
+      tops_.emplace(key.substr(0, slash + 1));
+  }
+
+  // The patterns that join most of them; empty: there are not partners.
+  [[nodiscard]] std::string patterns() const {
+    std::map<std::string, std::size_t> found;
+    for (const PartnerEnding& ending : kPartnerEndings) {
+      for (const std::string& key : keys_) note_partner(key, ending, found);
+    }
+    const auto most =
+        std::ranges::max_element(found, {}, [](const auto& one) { return one.second; });
+    // A few names that happen to end so are not partners.
+    return most == found.end() || most->second * 4 < keys_.size() ? "" : most->first;
+  }
+
+ private:
+  static std::string suffix_as_written(std::string_view key) {
+    const std::size_t dot = key.rfind('.'), slash = key.rfind('/');
+    const bool has_one =
+        dot != std::string_view::npos && (slash == std::string_view::npos || dot > slash);
+    return has_one ? std::string(key.substr(dot)) : std::string();
+  }
+
+  void note_partner(const std::string& key, const PartnerEnding& ending,
+                    std::map<std::string, std::size_t>& found) const {
+    const std::string suffix = suffix_as_written(key);
+    std::string stem = key.substr(0, key.size() - suffix.size());
+    if (suffix.empty() || !stem.ends_with(ending.partner)) return;
+    stem.resize(stem.size() - ending.partner.size());
+    const auto note = [&](std::string_view top, std::string_view other, const std::string& path) {
+      for (const std::string& image : suffixes_) {
+        if (!keys_.contains(fmt::format("{}{}{}", path, ending.image, image))) continue;
+        ++found[fmt::format("image={}*{}{},{}={}*{}{}", other, ending.image, image, ending.field,
+                            top, ending.partner, suffix)];
+      }
+    };
+    note("", "", stem);
+    for (const std::string& top : tops_) {
+      if (!stem.starts_with(top)) continue;
+      for (const std::string& other : tops_)
+        if (other != top) note(top, other, other + stem.substr(top.size()));
+    }
+  }
+
+  std::set<std::string, std::less<>> keys_;
+  std::set<std::string> suffixes_, tops_;
+};
+
 // Which samples of an input are read.
 struct ReadSamples {
   std::uint64_t step = 1;        // one of so many
@@ -65,6 +136,7 @@ class CountedSource final : public Source {
   }
 
   [[nodiscard]] const SourceInfo& info() const override { return source_.info(); }
+  [[nodiscard]] std::string patterns() const { return seen_.patterns(); }
 
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
     while (std::optional<PendingSample> sample = source_.next(wanted_.step == 1 ? most_rows : 1)) {
@@ -79,7 +151,10 @@ class CountedSource final : public Source {
   void count(const PendingSample& sample) {
     check_.samples += sample.rows;
     check_.bytes += sample.bytes;
-    if (has_paths_) ++check_.suffixes[suffix_of_key(sample.key)];
+    if (has_paths_) {
+      ++check_.suffixes[suffix_of_key(sample.key)];
+      seen_.note(sample.key);
+    }
     if (!label_ || *label_ >= sample.cells.size() || !sample.lacks.empty()) return;
     const std::int64_t label = sample.cells[*label_].integer;
     if (label >= 0 && static_cast<std::uint64_t>(label) < check_.class_samples.size())
@@ -91,6 +166,7 @@ class CountedSource final : public Source {
   const bool has_paths_;
   InputCheck& check_;
   const std::optional<std::size_t> label_;
+  SeenKeys seen_;
 };
 
 // Whatever the samples are, it holds them.
@@ -107,6 +183,14 @@ InputRequest lenient(InputRequest request) {
   request.files.allow_empty = true;
   request.files.may_be_flat = true;
   request.files.hidden = HiddenPolicy::skip;
+  return request;
+}
+
+// Of a stream the classes have no numbers before all of it has been read: it is read once, without.
+InputRequest as_far_as_known(InputRequest request) {
+  const bool is_stream = stream_of_path(request.inputs.front()).has_value();
+  if (is_stream && request.classes.from.empty() && request.labels.path.empty())
+    request.fields.dropped = {"label"};
   return request;
 }
 
@@ -254,8 +338,9 @@ SeenLabels try_labels(const InputRequest& request, const std::string& file,
 
 }  // namespace
 
-InputCheck check_input(const InputRequest& request, CheckDepth depth, const FindingSink& sink,
+InputCheck check_input(const InputRequest& asked, CheckDepth depth, const FindingSink& sink,
                        const Events& events) {
+  const InputRequest request = as_far_as_known(asked);
   InputCheck check;
   const std::string scratch = temporary_folder();
   const std::unique_ptr<Source> source = open_to_check(request, scratch, check, events);
@@ -270,8 +355,14 @@ InputCheck check_input(const InputRequest& request, CheckDepth depth, const Find
   check.kind = info.manifest.kind;
   check.schema = info.schema;
   check.classes = info.classes;
+  check.class_samples.resize(info.classes.size());
   check.left_out = info.left_out;
   check.notes = info.notes;
+  if (const std::string patterns = counted.patterns(); info.pairs.empty() && !patterns.empty())
+    check.notes.push_back(
+        fmt::format("names end as those of images and their partners do: --pairs '{}' makes one "
+                    "sample of both",
+                    patterns));
   check.ignored = info.ignored;
   source->list_ignored([&](std::string_view entry, std::string_view reason) {
     events.stop_if_asked();

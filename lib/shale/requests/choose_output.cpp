@@ -127,11 +127,24 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
   if (options.shard_samples == std::uint64_t{0} || options.shard_bytes == std::uint64_t{0})
     throw Error(Code::usage, "{} 0: a shard holds at least one sample",
                 options.shard_bytes == std::uint64_t{0} ? "--shard-size" : "--shard-samples");
+  if (options.shards && (options.shard_samples || options.shard_bytes)) {
+    throw Error(Code::usage, "--shards and {} exclude each other",
+                options.shard_bytes ? "--shard-size" : "--shard-samples")
+        .hint("leave out one of the two");
+  }
+  if (options.shards && options.is_append) {
+    throw Error(Code::usage, "--shards with --append: the shards that stand keep their number")
+        .hint("pass --shard-samples, or leave it out");
+  }
+  if (options.shards == std::uint64_t{0})
+    throw Error(Code::usage, "--shards 0: a dataset has at least one shard")
+        .hint("pass a number from 1 on");
+  request.shards = options.shards.value_or(0);
   request.is_append = options.is_append;
   if (layout != nullptr) refuse_misplaced(request, chosen);
   request.layout = layout != nullptr && !layout->option.empty() ? layout->name : "";
   refuse_combinations(request);
-  if (is_directory) request.shard_bytes = kAnySize;
+  if (is_directory || options.shards) request.shard_bytes = kAnySize;
   if (options.is_append) request.shard_bytes = request.shard_samples = 0;  // as the dataset has it
   request.shard_bytes = options.shard_bytes.value_or(request.shard_bytes);
   request.shard_samples = options.shard_samples.value_or(request.shard_samples);

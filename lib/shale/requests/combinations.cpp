@@ -20,6 +20,7 @@ using Request = const ConvertRequest&;
 bool has_append(Request request) { return request.is_append; }
 bool has_shard_size(Request request) { return request.asked.shard_bytes.has_value(); }
 bool has_shard_samples(Request request) { return request.asked.shard_samples.has_value(); }
+bool has_shards(Request request) { return request.shards > 0; }
 bool has_compress(Request request) { return request.asked.compression.has_value(); }
 bool has_index(Request request) { return request.asked.with_index; }
 bool has_verify(Request request) { return request.verify; }
@@ -134,6 +135,7 @@ constexpr Exclusion kExclusions[] = {
     {"to", kListFiles, has_other_format, kToLists, kIdleByList, kLeaveOut},
     {"shard-size", kListFiles, has_shard_size, kToLists, kIdleByList, kLeaveOut},
     {"shard-samples", kListFiles, has_shard_samples, kToLists, kIdleByList, kLeaveOut},
+    {"shards", kListFiles, has_shards, kToLists, kIdleByList, kLeaveOut},
     {"compress", kListFiles, has_compress, kToLists, kIdleByList, kLeaveOut},
     {"append", kListFiles, has_append, kToLists, kIdleByList, kLeaveOut},
     {"with-index", kListFiles, has_index, kToLists, kIdleByList, kLeaveOut},
@@ -141,6 +143,7 @@ constexpr Exclusion kExclusions[] = {
     {"append", kOneFile, has_append, kToOneFile, "--{option}: an output that is one file cannot be appended to", "choose a directory of shards as output, and pass --to when it is begun"},
     {"shard-size", kOneFile, has_shard_size, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"shard-samples", kOneFile, has_shard_samples, kToOneFile, kIdleForFile, kIdleForFileHint},
+    {"shards", kOneFile, has_shards, kToOneFile, kIdleForFile, kIdleForFileHint},
     {"with-index", "an .npz archive", has_index, kToArchive, "--{option}: an .npz archive has no index; NumPy reads it as it is", kLeaveOut},
     {"with-index", "shards", has_index, kToShards, "--{option} is for an output that is one file; shards always have one", kLeaveOut},
     {"compress", "any output but an .npz archive", has_compress, is_no_archive, "--{option} is for .npz outputs: all others are read in place", kLeaveOut},
@@ -148,6 +151,7 @@ constexpr Exclusion kExclusions[] = {
     {"append", kClassFiles, has_append, kToClasses, kIdleByClass, kLeaveOut},
     {"shard-size", kClassFiles, has_shard_size, kToClasses, kIdleByClass, kLeaveOut},
     {"shard-samples", kClassFiles, has_shard_samples, kToClasses, kIdleByClass, kLeaveOut},
+    {"shards", kClassFiles, has_shards, kToClasses, kIdleByClass, kLeaveOut},
     {"with-index", kClassFiles, has_index, kToClasses, kIdleByClass, kLeaveOut},
     {"with-index", "a file of a layout", has_index, is_layout_file, kNotForLayout, kNotForLayoutHint},
     {"verify", "a file of a layout", has_verify, is_layout_file, kNotForLayout, kNotForLayoutHint},

@@ -34,7 +34,7 @@ struct ErrorAllowance {
 /// What was said of an output besides its name; nullopt, false: nothing.
 struct OutputOptions {
   std::optional<std::string> format = {};
-  std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
+  std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {}, shards = {};
   std::optional<std::string> compression = {};  ///< "none" or "deflate"
   bool with_index = false;
   std::optional<std::string> layout = {};
@@ -49,6 +49,9 @@ struct ConvertRequest : InputRequest {
   std::string format;
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
+  /// So many shards, of all parts together: `shard_samples` follows from it when the samples have
+  /// been counted. 0: the bounds say how many.
+  std::uint64_t shards = 0;
   bool overwrite = false, verify = false;
   /// The samples come behind those of the finished dataset at `output`. An empty format, and 0 for
   /// the size of shards, are then those of that dataset.

@@ -11,7 +11,7 @@
 #include "shale/base/size_text.hpp"
 #include "shale/folders/file_tree.hpp"
 #include "shale/folders/input_list.hpp"
-#include "shale/folders/stored_listing.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 // The files come from the source of the folder, those of one video one after the other.
 

@@ -85,6 +85,7 @@ InputRequest recorded_input(const Manifest& manifest, const std::string& dataset
   input.files.hidden =
       option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
   input.files.suffixes = option_of(manifest, kSuffixesOption);
+  input.files.finds_arrays = false;  // they are bytes in a set that has no types
   input.files.groups_frames = manifest.source.kind == kVideoFrames;
   input.files.takes_decodable = input.images.writes_other_types() && !input.files.groups_frames;
   input.files.pairs.suffixes = option_of(manifest, kPairsOption);

@@ -77,8 +77,10 @@ bool holds_files_of_folder(const Manifest& manifest, const std::vector<NamedFold
   if (!manifest.layout.is_of_one_file()) return true;
   const std::string field =
       folders.empty() ? SoughtFiles(suffixes_of(manifest)).field() : folders.front().field;
+  const bool are_arrays = !recorded_arrays(suffixes_of(manifest)).empty();
   return manifest.layout.has_keys &&
-         (is_field(manifest, field, Kind::bytes) || holds_frames_of_folder(manifest)) &&
+         (are_arrays || is_field(manifest, field, Kind::bytes) ||
+          holds_frames_of_folder(manifest)) &&
          (find_input_field(manifest, kLabelField) == nullptr ||
           is_field(manifest, kLabelField, Kind::integer));
 }

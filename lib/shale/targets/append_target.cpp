@@ -13,6 +13,7 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/folders/file_pairs.hpp"
+#include "shale/folders/sought_files.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/common_keys.hpp"
@@ -82,6 +83,7 @@ ConvertRequest request_for(const ConvertRequest& asked, const Manifest& manifest
     request.shard_samples = number_option(manifest, "shard_samples", defaults.shard_samples);
   request.classes.extends_set = !manifest.classes.empty();
   if (request.classes.extends_set) request.classes.from = request.output;
+  request.files.standing = option_of(manifest, kSuffixesOption);
   request.files.pairs.standing = option_of(manifest, kPairsOption);
   if (request.files.pairs.standing.empty())
     request.files.pairs.standing = option_of(manifest, kFoldersOption);

@@ -176,7 +176,34 @@ void ShardTarget::take() {
   was_moving_ = finish_swap(set_, *work_);
 }
 
+// Parts have as many shards each; all but the last one of a part have as many samples.
+std::uint64_t samples_of_shard(std::uint64_t shards, const SourceInfo& info) {
+  const auto rounded_up = [](std::uint64_t number, std::uint64_t by) {
+    return number / by + (number % by == 0 ? 0 : 1);
+  };
+  const std::uint64_t parts = info.part ? info.part->number.count : 1;
+  if (info.is_stream) {
+    throw Error(Code::usage, "--shards: the number of samples of a stream is known at its end")
+        .hint("pass --shard-samples, or unpack the archive");
+  }
+  if (shards % parts != 0) {
+    throw Error(Code::usage, "--shards {} in {} parts: each part has whole shards", shards, parts)
+        .hint(fmt::format("pass a multiple of {}", parts));
+  }
+  const std::uint64_t all = info.part ? info.part->samples : info.manifest.samples;
+  const std::uint64_t of_part = rounded_up(all, parts);
+  const std::uint64_t samples = std::max<std::uint64_t>(1, rounded_up(of_part, shards / parts));
+  if (const std::uint64_t made = rounded_up(of_part, samples) * parts; made != shards) {
+    throw Error(Code::usage, "--shards {}: {} make {} of {} each", shards,
+                format_counted(all, "sample", "samples"), format_counted(made, "shard", "shards"),
+                samples)
+        .hint(fmt::format("pass --shards {}", made));
+  }
+  return samples;
+}
+
 void ShardTarget::accept(const SourceInfo& info, const Events& /*events*/) {
+  if (request_.shards > 0) request_.shard_samples = samples_of_shard(request_.shards, info);
   check_schema_fits(format(), info.schema);
   refuse_unfit_samples(request_, format(), info, request_.shard_bytes);
 }

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/checksum.hpp"
-#include "shale/folders/stored_listing.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 #include "tests/support/temp_dir.hpp"
 #include "tests/support/written_set.hpp"

@@ -75,6 +75,7 @@ struct ListingHead {
   std::vector<std::pair<std::string, std::string>> metadata_files = {};
   /// What was left out, but for ignored entries; kind, name and reason of each.
   LeftOutList left_out = {};
+  std::string arrays = {};  ///< that the files themselves hold, with their types
   friend bool operator==(const ListingHead&, const ListingHead&) = default;
 };
 

@@ -1,4 +1,4 @@
-#include "shale/folders/stored_listing.hpp"
+#include "shale/manifest/stored_listing.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,8 @@
 //                  have labels; and more: string image folders; and more: u32 strings, name and
 //                  type of each field of metadata; u32 strings, each file of metadata and its
 //                  stamp; u8 1 if the labels are from there; and more: u32 strings, kind, name and
-//                  reason of what is left out; u64 how much more of it there is
+//                  reason of what is left out; u64 how much more of it there is; and more: string
+//                  arrays in the files
 //        files     strings: u64 bytes, i64 modified_ns, i64 label, path; if there is more: NUL, u64
 //                  offset; and more: u8 1 if it has a label, plus 2 if a string follows, its row
 //                  of metadata; its partners, to the end
@@ -123,6 +124,7 @@ ListingHead parse_listing_head(Bytes bytes, const std::string& path) {
   for (std::size_t i = 0; i + 2 < left_out.size(); i += 3)
     head.left_out.add({.kind = left_out[i], .name = left_out[i + 1], .reason = left_out[i + 2]});
   head.left_out.more = from.read_u64();
+  if (!from.at_end()) head.arrays = read_string(from);
   return head;
 }
 
@@ -223,7 +225,7 @@ ListingWriter::ListingWriter(const std::string& path, const ListingHead& head)
   write_strings(bytes, head.classes);
   write_strings(bytes, head.notes);
   bytes.write(head.modified_ns);
-  const bool has_left_out = head.left_out.count() > 0;
+  const bool has_left_out = head.left_out.count() > 0 || !head.arrays.empty();
   const bool has_metadata = !head.metadata.empty() || !head.metadata_files.empty() || has_left_out;
   if (!head.pairs.empty() || !head.has_labels || !head.image_folders.empty() || has_metadata) {
     write_string(bytes, head.pairs);
@@ -247,6 +249,7 @@ ListingWriter::ListingWriter(const std::string& path, const ListingHead& head)
       texts.insert(texts.end(), {one.kind, one.name, one.reason});
     write_strings(bytes, texts);
     bytes.write(head.left_out.more);
+    if (!head.arrays.empty()) write_string(bytes, head.arrays);
   }
   impl_->write(as_bytes(kMagic));
   impl_->write(bytes.bytes());
