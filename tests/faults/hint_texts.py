@@ -26,7 +26,8 @@ def spans(text):
         yield match.end(), end
     for match in re.finditer(NAMED, code):
         yield match.end(), code.find(";" if match[0].endswith("=") else "\n}", match.end())
-    for match in re.finditer(EXCLUSION, text[text.find("kExclusions[]") :] if "kExclusions[]" in text else "", re.MULTILINE):
+    table = text.find("kExclusions[]")
+    for match in re.compile(EXCLUSION, re.MULTILINE).finditer(text, table) if table >= 0 else ():
         yield match.start(1), match.end(1)
 
 

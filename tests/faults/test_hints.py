@@ -159,7 +159,7 @@ FOLLOWED = [
     ("convert flat {o} --to lmdb --labels object.json", "convert flat {o} --to lmdb --labels lines.jsonl"),
     ("convert flat {o} --to lmdb --labels names.jsonl", "convert flat {o} --to lmdb --labels names.jsonl --key-column name --label-column kind"),
     ("mkdir {o}m && cp records/one.tfrecord one.h5 {o}m && convert {o}m {o} --to lmdb", "convert {o}m/*.tfrecord {o} --to lmdb"),
-    ("mkdir {o}s && cp records/one.tfrecord {o}s/train-1.tfrecord && cp records/one.tfrecord {o}s/val-1.tfrecord && info {o}s", "info {o}s/train-*.tfrecord"),
+    ("mkdir {o}s && cp records/one.tfrecord {o}s/train-1.tfrecord && cp records/one.tfrecord {o}s/val-1.tfrecord && ls {o}s", "info {o}s/train-*.tfrecord"),
     ("convert records/one.tfrecord keys.txt {o} --to lmdb", "convert records/one.tfrecord {o} --to lmdb"),
     ("convert list.txt {o} --to lmdb", "! shale convert - {o} --to lmdb < list.txt"),
     ("convert left right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
