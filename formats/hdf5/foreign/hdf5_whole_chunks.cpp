@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostByNumber = 1 << 14;
 using Corner = std::vector<hsize_t>;
 
 // The corner of the next chunk, in row-major order; false after the last.
-bool advance(Corner& corner, const Hdf5Dataset& dataset) {
+bool next_corner(Corner& corner, const Hdf5Dataset& dataset) {
   for (std::size_t i = corner.size(); i-- > 0;) {
     corner[i] += dataset.chunk[i];
     if (corner[i] < dataset.shape[i]) return true;
@@ -30,7 +30,7 @@ bool advance(Corner& corner, const Hdf5Dataset& dataset) {
   return false;
 }
 
-std::uint64_t bytes_of(const std::vector<std::uint64_t>& sides, std::uint64_t element) {
+std::uint64_t stored_bytes_of(const std::vector<std::uint64_t>& sides, std::uint64_t element) {
   for (const std::uint64_t side : sides) {
     if (side != 0 && element > (~std::uint64_t{0} >> 1) / side) return ~std::uint64_t{0};
     element *= side;
@@ -59,7 +59,7 @@ Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
   if (is_in_one_piece) {
     const std::uint64_t stored = H5Dget_storage_size(set);
     const std::uint64_t expected =
-        bytes_of(dataset.shape, std::max(dataset.element_bytes, dataset.record_bytes));
+        stored_bytes_of(dataset.shape, std::max(dataset.element_bytes, dataset.record_bytes));
     if (stored != expected)
       fault_ = fmt::format("it has {} bytes, but its shape says {}", stored, expected);
   }
@@ -86,7 +86,7 @@ void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
     found += chunk ? 1 : 0;
     if (!chunk || !is_whole(*chunk))
       lost_.insert(corner[dataset_.axis] / dataset_.chunk[dataset_.axis]);
-  } while (advance(corner, dataset_));
+  } while (next_corner(corner, dataset_));
   hsize_t count = 0;
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   const bool is_counted = H5Dget_num_chunks(set, space.id(), &count) >= 0;
@@ -97,7 +97,7 @@ void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
 bool Hdf5WholeChunks::is_whole(const Hdf5TrackedFile::StoredChunk& chunk) const {
   constexpr std::uint64_t kChecksumBytes = 4;
   std::uint64_t plain =
-      bytes_of(dataset_.chunk, std::max(dataset_.element_bytes, dataset_.record_bytes));
+      stored_bytes_of(dataset_.chunk, std::max(dataset_.element_bytes, dataset_.record_bytes));
   bool is_compressed = false;
   for (std::size_t i = 0; i < filters_.size() && i < 32; ++i) {
     const bool is_passed_over = (chunk.passed_over >> i & 1U) != 0;
@@ -140,7 +140,7 @@ void Hdf5WholeChunks::distrust_disorder(std::int64_t set, std::uint64_t count) {
   do {
     if (!trusted.contains(corner))
       lost_.insert(corner[dataset_.axis] / dataset_.chunk[dataset_.axis]);
-  } while (advance(corner, dataset_));
+  } while (next_corner(corner, dataset_));
 }
 
 bool Hdf5WholeChunks::has_rows(std::uint64_t first, std::uint64_t rows) const {
