@@ -14,7 +14,7 @@
 #include "shale/data/field_type.hpp"
 #include "shale/folders/file_pairs.hpp"
 #include "shale/folders/file_tree.hpp"
-#include "shale/folders/metadata_rows.hpp"
+#include "shale/folders/metadata_use.hpp"
 #include "shale/folders/pair_patterns.hpp"
 
 namespace shale {
