@@ -73,7 +73,6 @@ COVERED_BY = {
     "annotations/voc_folder": ("tests/interop/test_annotations.py", "test_files_of_labelimg_and_the_devkit"),
     "annotations/yolo_folder": ("tests/interop/test_annotations.py", "test_text_files_of_yolo"),
     "annotations/yolo_names": ("tests/interop/test_annotations.py", "test_text_files_of_yolo"),
-    "labels/label_kinds": ("tests/cli/cases/convert_labels_odd.txt", "does not fit into an integer of 64 bits"),
     "folders/metadata_use": ("tests/cli/cases/convert_metadata.txt", "become fields of each image's sample"),
     "labels/metadata_values": ("tests/unit/folders/test_metadata_rows.cpp", "lists are tensors and lists of text, whatever else differs is JSON"),
     "labels/metadata_file": ("tests/unit/folders/test_metadata_rows.cpp", "what cannot be right is an error that names the row"),

@@ -4,9 +4,9 @@
 #include "shale/archives/archive_path.hpp"
 #include "shale/base/nearest_word.hpp"
 #include "shale/convert.hpp"
-#include "shale/folders/pair_patterns.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/ops/convert.hpp"
+#include "shale/partners/pair_patterns.hpp"
 #include "shale/requests/choose_part.hpp"
 #include "shale/requests/combinations.hpp"
 

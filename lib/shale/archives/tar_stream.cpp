@@ -12,7 +12,6 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
-#include "shale/folders/file_pairs.hpp"
 #include "shale/folders/input_list.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/folders/untaken_pictures.hpp"
@@ -20,6 +19,7 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/partners/file_pairs.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 
 namespace shale {

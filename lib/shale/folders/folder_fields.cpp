@@ -12,10 +12,10 @@
 #include "shale/base/path_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/field_type.hpp"
-#include "shale/folders/file_pairs.hpp"
 #include "shale/folders/file_tree.hpp"
 #include "shale/folders/metadata_use.hpp"
-#include "shale/folders/pair_patterns.hpp"
+#include "shale/partners/file_pairs.hpp"
+#include "shale/partners/pair_patterns.hpp"
 
 namespace shale {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/folders/file_pairs.hpp"
 #include "shale/format/source.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_rows.hpp"
+#include "shale/partners/file_pairs.hpp"
 
 namespace shale {
 

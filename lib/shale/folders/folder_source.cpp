@@ -312,7 +312,7 @@ class FolderList final : public InputList {
   void match_partners() {
     if (!request_.folders.empty()) return match_folders();
     if (!pairs_->has_files() && request_.files.pairs.suffixes.empty()) return pairs_.reset();
-    add_samples_to_pairs();
+    add_samples(request_, patterns_, *files_, *pairs_);
     const auto unused = [&](const FilePairs::Surplus& file) {
       const bool may_be_field = request_.files.pairs.policy == PairPolicy::automatic;
       std::string reason;
@@ -341,27 +341,12 @@ class FolderList final : public InputList {
       info_.notes.push_back(note_on_pairs(pairs_->fields(), sought_.one()));
   }
 
-  void add_samples_to_pairs() {
-    while (const std::optional<FolderRow> row = files_->next()) {
-      request_.stop_if_asked();
-      const std::string_view name = row->name, shared = pair_name_of(name);
-      // Of a folder alone, numbers in the middle do not tell two names apart.
-      const std::size_t dot = std::min(name.rfind('.'), name.size()),
-                        tells = request_.folders.empty() ? dot : shared.size();
-      if (patterns_.empty())
-        pairs_->add_sample(row->folder, shared, name.substr(tells));
-      else
-        pairs_->add_sample("", patterns_.star_of(0, row->folder, name), "");
-    }
-    files_->rewind();
-  }
-
   void match_folders() {
     const ReasonSink pass_over = [this](std::string_view entry, std::string_view reason) {
       ignore("", entry, reason);
     };
     add_joined_folders(request_, *pairs_, pass_over);
-    add_samples_to_pairs();
+    add_samples(request_, patterns_, *files_, *pairs_);
     match_joined_folders(request_, *pairs_, pass_over);
     info_.modified_ns = std::max(info_.modified_ns, pairs_->modified_ns());
     image_folders_ = pairs_->image_folders();

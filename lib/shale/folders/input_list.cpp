@@ -10,9 +10,9 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/flow/permutation.hpp"
-#include "shale/folders/file_pairs.hpp"
 #include "shale/folders/file_tree.hpp"
 #include "shale/folders/metadata_rows.hpp"
+#include "shale/partners/file_pairs.hpp"
 
 namespace shale {
 namespace {

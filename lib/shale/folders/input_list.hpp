@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "shale/base/checksum.hpp"
-#include "shale/folders/file_pairs.hpp"
-#include "shale/folders/pair_patterns.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/labels/label_rows.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/manifest/stored_listing.hpp"
+#include "shale/partners/file_pairs.hpp"
+#include "shale/partners/pair_patterns.hpp"
 
 namespace shale {
 

@@ -50,6 +50,22 @@ void match_joined_folders(const FolderRequest& request, FilePairs& pairs,
       request.folders);
 }
 
+void add_samples(const FolderRequest& request, const PairPatterns& patterns,
+                 SortedTable<FolderRow>& files, FilePairs& pairs) {
+  while (const std::optional<FolderRow> row = files.next()) {
+    request.stop_if_asked();
+    const std::string_view name = row->name, shared = pair_name_of(name);
+    // Of a folder alone, numbers in the middle do not tell two names apart.
+    const std::size_t dot = std::min(name.rfind('.'), name.size()),
+                      tells = request.folders.empty() ? dot : shared.size();
+    if (patterns.empty())
+      pairs.add_sample(row->folder, shared, name.substr(tells));
+    else
+      pairs.add_sample("", patterns.star_of(0, row->folder, name), "");
+  }
+  files.rewind();
+}
+
 std::vector<std::string> find_partner_arrays(
     const FolderRequest& request, FilePairs& pairs, SortedTable<FolderRow>& files, FileTree& tree,
     const std::function<bool(std::size_t)>& may_hold_arrays) {

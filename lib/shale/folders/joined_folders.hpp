@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/folders/file_pairs.hpp"
 #include "shale/folders/folder_request.hpp"
 #include "shale/folders/folder_row.hpp"
-#include "shale/folders/pair_patterns.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/io/walk.hpp"
+#include "shale/partners/file_pairs.hpp"
+#include "shale/partners/pair_patterns.hpp"
 
 namespace shale {
 
@@ -31,6 +31,10 @@ void add_joined_folders(const FolderRequest& request, FilePairs& pairs,
 /// none.
 void match_joined_folders(const FolderRequest& request, FilePairs& pairs,
                           const ReasonSink& pass_over);
+
+/// Gives `pairs` the samples in `files`, which are then at their begin again.
+void add_samples(const FolderRequest& request, const PairPatterns& patterns,
+                 SortedTable<FolderRow>& files, FilePairs& pairs);
 
 /// Finds the types of the arrays that fields of `pairs` may hold (`may_hold_arrays`), by reading
 /// the headers of all that belong to the samples in `files`; what the user should know of them.

@@ -7,7 +7,7 @@
 #include "shale/data/manifest.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/datasets/opened_dataset.hpp"
-#include "shale/folders/file_pairs.hpp"
+#include "shale/partners/file_pairs.hpp"
 
 // What a dataset, or a file of another tool, may have been made of: the folder, or the list of
 // files, that it is compared with is read in the same way.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
-#include "shale/folders/file_pairs.hpp"
+#include "shale/partners/file_pairs.hpp"
 
 namespace shale {
 

@@ -6,11 +6,11 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/data/field_type.hpp"
-#include "shale/folders/file_pairs.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/sample_choice.hpp"
+#include "shale/partners/file_pairs.hpp"
 
 namespace shale {
 namespace {

@@ -326,15 +326,13 @@ void compare_files(Source& source, const VerifyRequest& request, const OpenedDat
 void compare_list(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
   const bool is_of_frames = holds_frames_of_folder(manifest);
-  const std::string_view option = is_of_frames                ? "a dataset of videos"
-                                  : request.labels.is_given() ? "--labels"
-                                                              : "";
-  if (!option.empty()) {
+  std::string_view option = is_of_frames ? "a dataset of videos" : "";
+  if (!is_of_frames && request.labels.is_given()) option = "--labels";
+  if (!option.empty())
     throw Error(Code::usage, "{} and a list of files on stdin exclude each other", option)
         .at(request.dataset)
         .hint(is_of_frames ? "pass the folder of the videos with --against"
                            : "write path<TAB>label in every line");
-  }
   std::unique_ptr<Source> source = open_list(
       request.stdin_copy->path(), {.root = "stdin",
                                    .files = recorded_input(manifest, request.dataset, true).files,

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
-#include "shale/folders/file_pairs.hpp"
+#include "shale/partners/file_pairs.hpp"
 
 #include "tests/support/temp_dir.hpp"
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "shale/base/error.hpp"
-#include "shale/folders/pair_patterns.hpp"
+#include "shale/partners/pair_patterns.hpp"
 
 #include "tests/support/temp_dir.hpp"
 

@@ -1,4 +1,4 @@
-#include "shale/folders/pair_patterns.hpp"
+#include "shale/partners/pair_patterns.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "shale/folders/file_pairs.hpp"
+#include "shale/partners/file_pairs.hpp"
 
 #include <algorithm>
 #include <array>

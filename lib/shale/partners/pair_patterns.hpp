@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "shale/folders/file_pairs.hpp"
+#include "shale/partners/file_pairs.hpp"
 
 namespace shale {
 
