@@ -44,7 +44,7 @@ const std::map<std::string_view, Change> kGiven{
     {"select or --exclude", [](auto& request) { request.order.choice.select_file = "keys"; }},
     {"shard-samples", [](auto& request) { request.asked.shard_samples = 7; }},
     {"shard-size", [](auto& request) { request.asked.shard_bytes = 1000; }},
-    {"shards", [](auto& request) { request.asked.shards = 3; }},
+    {"shards", [](auto& request) { request.shards = 3; }},
     {"split-by", [](auto& request) { request.split_by = SplitBy::prefix; }},
     {"split", [](auto& request) { request.split.parts.resize(2); }},
     {"to", [](auto& request) { request.asked.format = "grid", request.format = "another"; }},
