@@ -97,8 +97,8 @@ std::optional<std::string> LabelPattern::label_in(std::string_view path) const {
   const char* const begin = path.data();
   const bool fits = is_searched_ ? std::regex_search(begin, begin + path.size(), found, expression_)
                                  : std::regex_match(begin, begin + path.size(), found, expression_);
-  if (!fits || found[static_cast<int>(group_)].length() == 0) return std::nullopt;
-  return found[static_cast<int>(group_)].str();
+  if (!fits || found[group_].length() == 0) return std::nullopt;
+  return found[group_].str();
 }
 
 }  // namespace shale

@@ -11,7 +11,7 @@
 namespace shale::layouts {
 namespace {
 
-constexpr std::uint32_t kLabel = 5, kFloats = 6;  // behind channels, height, width and data
+constexpr std::uint32_t kLabelNumber = 5, kFloats = 6;  // behind channels, height, width and data
 
 struct FloatDatum {
   std::array<std::uint64_t, 3> sides = {};
@@ -35,7 +35,7 @@ FloatDatum parse_float_datum(Bytes value) {
       datum.numbers += as_text(value.subspan(field.begin, field.bytes()));
     } else if (field.number <= datum.sides.size() && field.number > 0 && is_number) {
       datum.sides[field.number - 1] = cursor.read_varint(field.begin, field.end).value;
-    } else if (field.number == kLabel && is_number) {
+    } else if (field.number == kLabelNumber && is_number) {
       const std::uint64_t number = cursor.read_varint(field.begin, field.end).value;
       datum.label = static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
     } else {
