@@ -99,14 +99,14 @@ def test_arguments_are_the_rows_of_the_table_of_options(function):
         assert default in (False if value == "" else None, inspect.Parameter.empty, DEFAULTS.get(argument)), argument
 
 
-# What the C++ interface (docs/cpp.md) calls otherwise, and what it does not have: there is no plan, who calls chooses a depth, and one
-# dataset is verified, not files that are read along an axis.
+# What the C++ interface (docs/cpp.md) calls otherwise, and what it does not have: there is no plan, who calls chooses a depth, one
+# dataset is verified, not files that are read along an axis, and numbers have a header.
 MEMBERS = {
     **dict.fromkeys(("jobs", "memory"), "resources"),
     **dict.fromkeys(("quick", "full", "deep"), "depth"),
-    **dict(index_dir="index_folder", strict="is_strict", to="format", shard_size="shard_bytes", parts="part"),
+    **dict(index_dir="index_folder", strict="is_strict", to="format", shard_size="shard_bytes", parts="part", axes="pixel_axes"),
 }
-NOT_IN_CPP = {"convert": {"dry_run"}, "verify": {"axis", "sample", "report", "export"}}
+NOT_IN_CPP = {"convert": {"dry_run", "raw", "raw_offset"}, "verify": {"axis", "raw", "raw_offset", "report", "export"}}
 
 
 @pytest.mark.parametrize("command", ["convert", "verify"])
