@@ -196,7 +196,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   }
   if (line.has("group")) request.files.groups_frames = line.choice("group") == "frames";
   if (line.has("pairs")) {
-    const std::string pairs = line.text("pairs");
+    const std::string& pairs = line.text("pairs");
     if (has_pair_patterns(pairs)) request.files.pairs.suffixes = pairs_option(pairs);
     request.files.pairs.policy =
         has_pair_patterns(pairs) ? PairPolicy::on : pair_policy_named(line.choice("pairs"));

@@ -253,6 +253,7 @@ std::string path_in_word(const std::string& input) { return split_word(input).pa
 std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& inputs,
                                                const ArrayChoice& choice) {
   std::vector<Word> words;
+  words.reserve(inputs.size());
   const auto is_array = [&](const Word& word) {
     return is_array_word(word, choice.reading.raw.is_given());
   };

@@ -394,7 +394,7 @@ namespace {
 // "toy/toy-train.tfrecord-*-of-*", if these are all files that it stands for; else one that names
 // each.
 std::string word_of_split(const std::string& folder, const std::vector<SetMember>& files) {
-  const std::string pattern = join_path(folder, stem_of(files.front().name));
+  std::string pattern = join_path(folder, stem_of(files.front().name));
   if (pattern.find_first_of("?[{") == std::string::npos && folder.find('*') == std::string::npos &&
       files.size() > 1) {
     const std::optional<std::vector<SetMember>> all = files_of_pattern(pattern);
@@ -402,6 +402,7 @@ std::string word_of_split(const std::string& folder, const std::vector<SetMember
       return pattern;
   }
   std::vector<std::string> paths;
+  paths.reserve(files.size());
   for (const SetMember& file : files) paths.push_back(file.path);
   return word_of_files(paths);
 }

@@ -178,6 +178,7 @@ std::vector<std::shared_ptr<const Field>> make_folder_fields(const FolderParts& 
   }
   for (const PairField& field : pair_fields_of(parts.pairs)) fields.push_back(field.as_field());
   std::vector<std::shared_ptr<const Field>> arrays;
+  arrays.reserve(fields.size());
   for (const Field& field : fields)
     arrays.push_back(field.kind == Kind::tensor ? std::make_shared<Field>(field) : nullptr);
   for (const Field& field : parts.metadata) {
