@@ -13,7 +13,7 @@ namespace shale {
 /// labels. Classes are the folder names sorted bytewise; within a class folders come bytewise by
 /// path, then files bytewise by name; nested folders and links are followed (loops are cut). With a
 /// labels file: all images below the root in that same order. Files that belong to an image
-/// (folders/file_pairs) are further fields behind the label; a flat
+/// (partners/file_pairs) are further fields behind the label; a flat
 /// folder that has them needs no labels, and has no field for them. Errors: Code::not_found,
 /// Code::io; Code::bad_content for an empty folder, an empty or hidden class, a folder of splits,
 /// an unknown class, a file without label or a label without file, each by name and with what to

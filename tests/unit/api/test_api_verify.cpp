@@ -10,6 +10,15 @@ namespace {
 
 using namespace test;
 
+// 25 samples in three shards; a bit of the second one is flipped.
+void write_damaged(const std::string& path) {
+  (void)write_samples(path, 25);
+  const std::string shard = path + "/shard-000001.tfrecord";
+  std::string bytes = read_text(shard);
+  bytes[bytes.find("image 14")] ^= 1;
+  write_file(shard, bytes);
+}
+
 TEST_CASE("verify: a dataset is whole, and holds what its source does") {
   const TempDir dir;
   (void)write_samples(dir / "set", 25);
@@ -32,11 +41,7 @@ TEST_CASE("verify: labels of nothing, and columns of no file, are refused") {
 
 TEST_CASE("verify: damage is a finding, which names its place") {
   const TempDir dir;
-  (void)write_samples(dir / "set", 25);
-  const std::string shard = dir / "set/shard-000001.tfrecord";
-  std::string bytes = read_text(shard);
-  bytes[bytes.find("image 14")] ^= 1;
-  write_file(shard, bytes);
+  write_damaged(dir / "set");
   std::vector<std::string> told;
   const VerifyReport report = verify(
       {.dataset = dir / "set"}, [&](const Finding& finding) { told.push_back(describe(finding)); });
@@ -48,11 +53,7 @@ TEST_CASE("verify: damage is a finding, which names its place") {
 
 TEST_CASE("verify: of a part of the blocks, the damage in it is found and no other") {
   const TempDir dir;
-  (void)write_samples(dir / "set", 25);
-  const std::string shard = dir / "set/shard-000001.tfrecord";
-  std::string bytes = read_text(shard);
-  bytes[bytes.find("image 14")] ^= 1;
-  write_file(shard, bytes);
+  write_damaged(dir / "set");
   const auto part = [&](const char* sample) {
     return verify({.dataset = dir / "set", .sample = sample});
   };
