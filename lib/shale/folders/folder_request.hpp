@@ -31,7 +31,7 @@ enum class HiddenPolicy {
 /// The order of the frames of a video, by their names.
 enum class FrameOrder { natural, bytewise };
 
-/// Which files become fields beside the sample's own (folders/file_pairs, folders/metadata_rows).
+/// Which files become fields beside the sample's own (partners/file_pairs, folders/metadata_rows).
 struct PairRequest {
   PairPolicy policy = PairPolicy::off;
   bool is_given = false;  ///< by the user: refused where it means nothing
