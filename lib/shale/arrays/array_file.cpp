@@ -159,7 +159,7 @@ std::optional<ArrayFile> compressed_array(const std::shared_ptr<const InputFile>
 
 // Of what says itself what it is, a header would become numbers.
 void refuse_other_than_raw(const InputFile& file, Bytes begin) {
-  const Format* const format = detect_format({file.path(), begin, file.size()});
+  const Format* const format = detect_format({file.path(), begin, file.size(), &file});
   const StreamKind kind = stream_kind_of(begin.first(std::min(begin.size(), kStreamKindBytes)));
   const bool is_compressed = kind != StreamKind::other && kind != StreamKind::tar;
   if (format == nullptr && !is_compressed && !is_array_file(file)) return;
@@ -322,7 +322,7 @@ ArrayFiles arrays_of(StoredTensors tensors, const std::shared_ptr<const InputFil
 
 // A file of another kind is not a damaged array, whatever its name ends in.
 Error not_an_array(const InputFile& file, Bytes begin) {
-  const Format* const format = detect_format({file.path(), begin, file.size()});
+  const Format* const format = detect_format({file.path(), begin, file.size(), &file});
   Error error(Code::unsupported, "is {}, not an array",
               begin.empty()       ? "empty"
               : format != nullptr ? format->a_file
@@ -362,7 +362,7 @@ void ArrayFile::put_first(std::size_t axis) {
 
 bool is_array_file(const InputFile& file) {
   const std::vector<std::byte> begin = beginning_of(file);
-  const Format* const format = detect_format({file.path(), begin, file.size()});
+  const Format* const format = detect_format({file.path(), begin, file.size(), &file});
   return is_npy(begin) || (is_zip(as_text(begin)) && !is_zip_of_files(file)) ||
          (format != nullptr && format->tensors != nullptr) || is_array_file_alone(file);
 }

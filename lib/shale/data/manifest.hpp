@@ -46,6 +46,7 @@ struct ManifestShard {
   /// No name for blocks: the payload was never read. No name for the index: rows are fixed.
   ManifestFile index, blocks;
   ManifestFile elements = {};        ///< no name: no field is a list, or shale 0.2.0 wrote it
+  ManifestFile values = {};          ///< no name: all values lie in the files (has_values)
   std::vector<std::uint64_t> bases;  ///< where row 0 of each field begins, where rows are fixed
   DatasetDigest digest;              ///< digest.samples is the number of rows
   /// Of a file of another tool in a set that has one index: the state that was indexed.

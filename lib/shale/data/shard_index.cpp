@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kDialectNames[] = {
     "own",        "plain",  "msgpack", "coclr",     "lyken-old", "caffe",    "xunge", "thecml",
-    "tensorpack", "pickle", "lsun",    "robomimic", "samples",   "episodes", "keys"};
+    "tensorpack", "pickle", "lsun",    "robomimic", "samples",   "episodes", "keys",  "webdataset"};
 
 }  // namespace
 

@@ -82,6 +82,8 @@ enum class Dialect : std::uint8_t {
   episodes,   ///< a group per episode, whose datasets have a row per step: each is a sample
   // Of files that are maps of keys.
   keys,  ///< fields are entries of their own, found by patterns of their keys
+  // Of tar archives.
+  webdataset,  ///< files of one name before its first dot are a sample
 };
 [[nodiscard]] std::string_view name_of(Dialect dialect);
 /// Errors: Code::damaged for an unknown name.
@@ -130,6 +132,10 @@ struct ShardLayout {
   bool has_checksums = true;
   /// Beside the index stands a list of where each element of a list lies.
   bool has_elements = false;
+  /// Of a file of another tool: values that do not lie in it as they are read (decoded, joined of
+  /// parts) stand beside the index, in FILE.values. A part whose number in part_file is that of
+  /// the file behind the last one lies there.
+  bool has_values = false;
   /// The files have the class names, too: those that the set had when they were written.
   bool has_classes = false;
   /// Of a plain file of another tool: the layout that people know it by ("vlen"), for them to read;

@@ -56,7 +56,7 @@ std::optional<std::string> file_of_path(const std::string& path) {
 const Format* detect_file(const InputFile& file) {
   std::vector<std::byte> head(std::min(kProbeBytes, file.size()));
   file.read_exact(0, head);
-  return detect_format({file.path(), head, file.size()});
+  return detect_format({file.path(), head, file.size(), &file});
 }
 
 std::optional<Error> known_but_not_read(const std::string& path) {

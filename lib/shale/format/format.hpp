@@ -105,6 +105,9 @@ struct ShardInput {
   /// Of a file that may be damaged: what salvage() says is lost of it, which the scan passes over.
   /// Null: nothing is known of damage.
   const LostRanges* lost = nullptr;
+  /// With ShardLayout::has_values: adds the bytes of a value that does not lie in the file to the
+  /// shard's file of values, and returns where it stands there.
+  std::function<std::uint64_t(Bytes value)> put_value = {};
 };
 
 /// A position in a walk through the samples of a shard: before this row, whose sample begins at
@@ -196,6 +199,7 @@ struct Probe {
   std::string_view path;
   Bytes head;  ///< the first bytes of the file, at most 4 KiB
   std::uint64_t file_bytes;
+  const InputFile* file = nullptr;  ///< to look further; null: only the head is known
 };
 
 /// The longest key that a container may hold. Keys are read as a whole, so this limits the memory
