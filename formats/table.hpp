@@ -8,12 +8,14 @@
 #include "formats/pt/pt_format.hpp"
 #include "formats/record/record_format.hpp"
 #include "formats/safetensors/safetensors_format.hpp"
+#include "formats/webdataset/webdataset_format.hpp"
 
 namespace shale {
 
 /// The formats, in the order in which they are listed.
 inline constexpr const Format* kFormats[] = {
-    &lmdb_format, &hdf5_format, &record_format, &npy_format, &pt_format, &safetensors_format,
+    &lmdb_format, &hdf5_format, &record_format,      &webdataset_format,
+    &npy_format,  &pt_format,   &safetensors_format,
 };
 
 }  // namespace shale

@@ -220,6 +220,7 @@ struct Capabilities {
   bool holds_slashes = false;     ///< in names of fields, such as "image/encoded"
   bool keeps_dtypes = true;       ///< a file says which dtypes its reals and tensors have
   bool places_ascend = true;      ///< the values of a field are stored in the order of the rows
+  bool streams = false;           ///< a file is written from front to back: it may be a pipe
   bool forks = false;  ///< reads files of other tools in a child: all other threads must be idle
   std::uint64_t largest_record = ~std::uint64_t{0} >> 1;  ///< bytes of one encoded sample
 };
@@ -340,6 +341,9 @@ struct Format {
   ReaderCode reader = {};
   /// Null: its files have no place for the names of labels.
   const ClassPlace* classes = nullptr;
+  /// What other programs know a sample of this key by, where that is less than its key: no two
+  /// samples of a shard may have the same. Empty, or null: its key.
+  std::string (*sample_name)(std::string_view key, const OptionSet&) = nullptr;
 };
 
 /// The registry. Defined in formats/table.cpp; tests link their own.

@@ -163,6 +163,13 @@ bool suffix_fits(std::string_view name, ImageType type) {
   return true;
 }
 
+ImageType image_type_of(Bytes head) {
+  const HeaderView view(head);
+  const auto* const kind =
+      std::ranges::find_if(kKinds, [&](const Kind& one) { return one.begins(view); });
+  return kind == std::end(kKinds) ? ImageType::unknown : kind->type;
+}
+
 ImageInfo probe_image(Bytes bytes, std::string_view name) {
   const HeaderView view(bytes);
   for (const Kind& kind : kKinds) {

@@ -23,6 +23,10 @@ namespace shale {
 /// every type.
 [[nodiscard]] bool suffix_fits(std::string_view name, ImageType type);
 
+/// By how a file begins; `head` holds its first kImageHeadBytes, or all of it.
+inline constexpr std::uint64_t kImageHeadBytes = 256;
+[[nodiscard]] ImageType image_type_of(Bytes head);
+
 /// Reads the header of an image file and what of its end tells whether it is whole. `name` is for
 /// "wrong-suffix". Bytes are untrusted: any input gives an answer, never an exception but
 /// std::bad_alloc. Thread-safe.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "shale/base/error.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/external_sorter.hpp"
 
 namespace shale {
@@ -25,6 +26,20 @@ class KeyCheck {
 
  private:
   ExternalSorter keys_;
+  std::string entry_;
+};
+
+/// Finds two samples of a shard that other programs would know by one name (Format::sample_name).
+class NameCheck {
+ public:
+  NameCheck(const std::string& work_folder, std::uint64_t memory_bytes);
+
+  void add(std::string_view name, std::string_view key);
+  /// Errors: Code::schema naming both keys if two samples have the same name.
+  void finish(const Format& format);
+
+ private:
+  ExternalSorter names_;
   std::string entry_;
 };
 

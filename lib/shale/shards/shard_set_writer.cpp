@@ -174,7 +174,8 @@ struct ShardSetWriter::Impl {
   std::size_t most_waiting = 0;  // files in there; 0: each is made durable as soon as it is whole
   std::optional<WrittenShard> open;
   std::optional<KeyCheck> key_check;
-  std::uint64_t shard_elements = 0;  // of the current shard, as all that follows
+  std::optional<NameCheck> name_check;  // of the current shard, as all that follows
+  std::uint64_t shard_elements = 0;
   DatasetDigest shard_digest;
   std::uint64_t shard_payload = 0;
   std::int64_t divider = 0;          // of options.divided_by, in the current shard
@@ -257,9 +258,18 @@ struct ShardSetWriter::Impl {
           .for_sample(record.key, summary.digest.samples);
     }
     if (key_check) key_check->add(record.row.key_hash, record.key);
+    note_name(record.key);
     if (!open) open_shard();
     open->places->add(record.row, open->writer->append(record));
     count(record);
+  }
+
+  void note_name(const std::string& key) {
+    if (format.sample_name == nullptr) return;
+    const std::string name = format.sample_name(key, format_options);
+    if (name.empty()) return;
+    if (!name_check) name_check.emplace(work.path(), kKeyCheckBytes);
+    name_check->add(name, key);
   }
 
   [[nodiscard]] bool is_divided(const Record& record) const {
@@ -338,6 +348,8 @@ struct ShardSetWriter::Impl {
 
   void commit_shard(bool is_last) {
     if (!open) open_shard();  // one file of no samples
+    if (name_check) name_check->finish(format);
+    name_check.reset();
     const ClosedShard closed = open->writer->close();
     ManifestShard shard;
     shard.name = open->name;
