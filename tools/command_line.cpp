@@ -325,11 +325,9 @@ Parsing parsing_option(const CommandLine& line) {
 }
 
 RawNumbers raw_option(const CommandLine& line) {
-  if (line.has("raw")) return parse_raw(line.text("raw"), line.count("raw-offset").value_or(0));
-  if (line.has("raw-offset"))
-    throw Error(Code::usage, "--raw-offset has no effect without --raw")
-        .hint("leave it out, or pass --raw with the type of the numbers");
-  return {};
+  refuse_idle_offset(line.has("raw"), line.has("raw-offset"));
+  if (!line.has("raw")) return {};
+  return parse_raw(line.text("raw"), line.count("raw-offset").value_or(0));
 }
 
 JoinRequest join_option(const CommandLine& line) {

@@ -65,6 +65,8 @@ struct ConvertOptions {
   std::string index_folder = {};  ///< (files of other tools) as --index-dir: where the index is
   std::string parse = {};         ///< (files of other tools) how values become fields
   std::string database = {};      ///< (LMDB files) named databases, with commas
+  std::string raw = {};           ///< "uint16,400": the inputs are numbers without a header
+  std::uint64_t raw_offset = 0;   ///< with `raw`, bytes before the first row of each file
   std::vector<std::string> resize = {}, crop = {}, encode = {}, quality = {}, color = {};
   bool only_larger = false, apply_rotation = false, strip_metadata = false;
   std::string depth = {}, alpha = {}, pixel_axes = {};

@@ -30,6 +30,8 @@ struct VerifyOptions {
   std::string label_separator = {};                ///< of several labels in a cell of `labels`
   std::string strip_prefix = {};       ///< what paths in `labels` begin with, and files do not
   std::string label_from = {};         ///< of `against`: the class is in the name of each file
+  std::string raw = {};                ///< "uint16,400": `against` is numbers without a header
+  std::uint64_t raw_offset = 0;        ///< with `raw`, bytes before the first row of each file
   std::string index_folder = {};       ///< of a file of another tool
   std::string on = {}, partners = {};  ///< of `against`, inputs with names that are joined
   /// Verify this part of the blocks, and of the rest what VerifyDepth::quick does: "3/20" is part 3

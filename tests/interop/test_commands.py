@@ -106,7 +106,7 @@ MEMBERS = {
     **dict.fromkeys(("quick", "full", "deep"), "depth"),
     **dict(index_dir="index_folder", strict="is_strict", to="format", shard_size="shard_bytes", parts="part", axes="pixel_axes"),
 }
-NOT_IN_CPP = {"convert": {"dry_run", "raw", "raw_offset"}, "verify": {"axis", "raw", "raw_offset", "report", "export"}}
+NOT_IN_CPP = {"convert": {"dry_run"}, "verify": {"axis", "report", "export"}}
 
 
 @pytest.mark.parametrize("command", ["convert", "verify"])

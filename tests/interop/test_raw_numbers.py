@@ -158,6 +158,12 @@ def test_words_that_say_nothing_are_refused(words, tokens, tmp_path):
     run_shale("convert", tokens, tmp_path / "x.npy", *words, code=2)
 
 
+def test_an_index_folder_without_an_index_is_refused(tokens, tmp_path):
+    for words in (["convert", tokens, tmp_path / "x.npy"], ["info", tokens], ["ls", tokens], ["cat", tokens, "0"], ["verify", tokens], ["report", tokens, "-o", tmp_path / "x.html"]):
+        refused = run_shale(*words, "--raw", "uint16,400", "--index-dir", tmp_path / "index", code=2)
+        assert b"--index-dir has no effect with --raw" in refused.stderr and not (tmp_path / "index").exists()
+
+
 @pytest.mark.parametrize("name", ["u1", "i1", "i2", "i4", "f4", "f8"])
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_idx_files(name, is_packed, tmp_path):

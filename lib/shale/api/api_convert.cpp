@@ -110,6 +110,7 @@ ConvertRequest request_of(const ConvertOptions& options) {
   request.files = files_of(options, request.files);
   request.container.index_folder = options.index_folder;
   request.container.parsing = wanted_parsing(options.parse, options.database);
+  request.raw = raw_of(options.raw, options.raw_offset);
   request.images = images_of(options);
   request.on_error = options.on_error;
   request.max_errors = parse_error_allowance(options.max_errors);

@@ -9,6 +9,7 @@
 #include "shale/base/nearest_word.hpp"
 #include "shale/io/machine_limits.hpp"
 #include "shale/requests/choose_output.hpp"
+#include "shale/requests/combinations.hpp"
 
 namespace shale {
 
@@ -56,6 +57,11 @@ JoinRequest join_of(const std::string& on, const std::string& partners) {
     join.partners = word == "any" ? Partners::any : Partners::all;
   }
   return join;
+}
+
+RawNumbers raw_of(const std::string& word, std::uint64_t offset) {
+  refuse_idle_offset(!word.empty(), offset > 0);
+  return word.empty() ? RawNumbers() : parse_raw(word, offset);
 }
 
 WrittenSet written_set(const ConvertReport& report) {

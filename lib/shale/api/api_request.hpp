@@ -20,6 +20,10 @@ inline constexpr const char* kLibraryGenerator = "shale " SHALE_VERSION;
 /// "row" or "key", and "all" or "any"; empty: not asked for. Errors: Code::usage for other words.
 [[nodiscard]] JoinRequest join_of(const std::string& on, const std::string& partners);
 
+/// What files without a header hold; not given for an empty word. Errors: same as parse_raw, and
+/// refuse_idle_offset.
+[[nodiscard]] RawNumbers raw_of(const std::string& word, std::uint64_t offset);
+
 [[nodiscard]] WrittenSet written_set(const ConvertReport& report);
 
 }  // namespace shale

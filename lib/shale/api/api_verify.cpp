@@ -34,6 +34,11 @@ VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
                     .strip_prefix = options.strip_prefix,
                     .pattern = options.label_from};
   (void)take_no_labels(request.labels);
+  request.raw = raw_of(options.raw, options.raw_offset);
+  if (request.raw.is_given() && request.against.empty()) {
+    throw Error(Code::usage, "`raw` says what `against` holds, but there is none")
+        .hint("leave out `raw`, or name the files that the dataset was made of");
+  }
   request.index_folder = options.index_folder;
   request.join = join_of(options.on, options.partners);
   request.is_strict = options.is_strict;

@@ -273,6 +273,12 @@ void take_no_labels(ConvertRequest& request) {
   if (take_no_labels(request.labels) && is_taken) request.fields.dropped.emplace_back(kLabelField);
 }
 
+void refuse_idle_offset(bool has_raw, bool has_offset) {
+  if (has_raw || !has_offset) return;
+  throw Error(Code::usage, "--raw-offset has no effect without --raw")
+      .hint("leave it out, or pass --raw with the type of the numbers");
+}
+
 void refuse_idle_group(const SplitRequest& split) {
   if (split.group.empty() || (!split.is_empty() && !split.has_files())) return;
   throw Error(Code::usage,

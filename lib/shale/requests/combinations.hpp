@@ -39,6 +39,8 @@ void refuse_idle_columns(const LabelFile& labels);
 [[nodiscard]] bool take_no_labels(LabelFile& labels);
 /// The same of a conversion: the field of the labels is left out.
 void take_no_labels(ConvertRequest& request);
+/// Errors: Code::usage for the bytes before numbers that nothing says the type of.
+void refuse_idle_offset(bool has_raw, bool has_offset);
 /// Errors: Code::usage for a group without shares.
 void refuse_idle_group(const SplitRequest& split);
 /// The same as refuse_idle_columns, and Code::usage for labels of nothing that is compared.

@@ -290,6 +290,10 @@ Error for_folders_only(const InputRequest& request, std::string_view option) {
 
 Recognition recognize_arrays(SoughtInput& input) {
   const InputRequest& request = input.request;
+  if (request.raw.is_given() && !request.container.index_folder.empty())
+    throw Error(Code::usage,
+                "--index-dir has no effect with --raw: such files are read as they are")
+        .hint("leave out --index-dir");
   ArrayWords read =
       words_as_indexed(request.inputs, request.container.index_folder, request.raw, input.events);
   const auto find = [&](bool takes_truncated) {

@@ -5,6 +5,7 @@
 
 #include "shale/convert.hpp"
 #include "shale/dataset.hpp"
+#include "shale/verify.hpp"
 
 #include "tests/support/temp_dir.hpp"
 #include "tests/unit/api/written_samples.hpp"
@@ -87,6 +88,28 @@ TEST_CASE("convert: samples are chosen by class, and by what the lines of a list
   CHECK(Dataset(dir / "parts/part-00001-of-00003").key(0) == "cats/2.png");
 }
 
+TEST_CASE("convert and verify: numbers without a header, behind a few bytes") {
+  const TempDir dir;
+  write_file(dir / "x.bin", "head" + std::string(60, 'n'));
+  const ConvertResult result = convert({.inputs = {dir / "x.bin"},
+                                        .to = {.path = dir / "x.npy"},
+                                        .raw = "uint16,3",
+                                        .raw_offset = 4});
+  CHECK(result.set.samples == 10);
+  const auto verdict = [&](const char* raw, std::uint64_t offset) {
+    return verify({.dataset = dir / "x.npy",
+                   .against = {dir / "x.bin"},
+                   .raw = raw,
+                   .raw_offset = offset})
+        .comparison.verdict;
+  };
+  CHECK(verdict("uint16,3", 4) == SourceVerdict::same);
+  CHECK(error_of([&] { (void)verdict("int16,3", 4); }).code() == Code::usage);
+  CHECK(error_of([&] { (void)verdict("", 4); }).code() == Code::usage);
+  CHECK(error_of([&] { (void)verify({.dataset = dir / "x.npy", .raw = "uint16"}); }).code() ==
+        Code::usage);
+}
+
 TEST_CASE("convert: words that an option does not take, or that do nothing, are refused") {
   const TempDir dir;
   (void)write_samples(dir / "from", 5);
@@ -113,6 +136,8 @@ TEST_CASE("convert: words that an option does not take, or that do nothing, are 
       {"--part-offset", [](ConvertOptions& options) { options.part_offset = 3; }},
       {"--part", [](ConvertOptions& options) { options.part = "3/3"; }},
       {"--key-column", [](ConvertOptions& options) { options.key_column = "file"; }},
+      {"--raw: 'uint15'", [](ConvertOptions& options) { options.raw = "uint15"; }},
+      {"--raw-offset", [](ConvertOptions& options) { options.raw_offset = 4; }},
       {"--seed", [](ConvertOptions& options) { options.seed = 3; }},
   };
   for (const Row& row : kRows) {
