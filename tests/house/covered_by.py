@@ -9,6 +9,7 @@ COVERED_BY = {
     "arrays/gzip_member": ("tests/interop/test_raw_numbers.py", "test_idx_files"),
     "arrays/member_bytes": ("tests/unit/arrays/test_array_file.cpp", "open_member"),
     "arrays/open_member": ("tests/unit/arrays/test_array_file.cpp", "open_member"),
+    "arrays/classes_beside": ("tests/interop/test_pickled_columns.py", "test_names_of_classes_lie_beside_the_batches_of_cifar"),
     "arrays/pickled_columns": ("tests/interop/test_pickled_columns.py", "test_a_batch_of_cifar"),
     "layouts/value_packing": ("tests/interop/test_lmdb_values.py", "test_json_objects_are_fields"),
     "layouts/json_value": ("tests/interop/test_lmdb_values.py", "test_json_objects_are_fields"),

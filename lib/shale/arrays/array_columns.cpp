@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "shale/arrays/classes_beside.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/nearest_word.hpp"
 #include "shale/base/printable.hpp"
@@ -240,6 +241,24 @@ void check_columns(const std::vector<ArrayColumn>& columns) {
   }
 }
 
+void take_classes(const std::string& path, const ArrayChoice& choice, ArrayColumns& columns) {
+  if (choice.reading.raw.is_given()) return;
+  std::vector<std::string> labels;
+  for (const ArrayColumn& column : columns.columns) {
+    const ArrayFile& array = column.arrays.front();
+    const bool is_integer =
+        std::string_view("iu").find(array.dtype.descr()[1]) != std::string_view::npos;
+    if (array.shape.size() == 1 && is_integer) labels.push_back(column.member);
+  }
+  ClassesBeside classes = classes_beside(path, labels);
+  if (classes.fields.size() > 1) {
+    columns.notes.push_back(fmt::format(
+        "{} names the classes of {}: pick one of them with --fields to have them in the result",
+        printable(classes.path), printable(names_of(classes.fields))));
+  }
+  columns.classes = std::move(classes.names);
+}
+
 }  // namespace
 
 std::uint64_t ArrayColumn::rows() const {
@@ -283,6 +302,7 @@ std::optional<ArrayColumns> find_array_columns(const std::vector<std::string>& i
     result.columns = selected(found, choice.fields);
   }
   check_columns(result.columns);
+  take_classes(words.front().path, choice, result);
   return result;
 }
 

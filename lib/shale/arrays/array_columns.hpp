@@ -22,6 +22,8 @@ struct ArrayColumn {
 struct ArrayColumns {
   std::vector<ArrayColumn> columns;
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
+  /// By label, as what lies beside a file says it (batches.meta of CIFAR); empty: nothing does.
+  std::vector<std::string> classes = {};
   LeftOutList left_out = {};
 };
 

@@ -53,10 +53,24 @@ Elements kind_of_all(const PickleValue& list) {
   return all;
 }
 
+// None for one in C order, and for one without elements, whose order is any.
+std::vector<std::uint64_t> strides_of(const PickledArray& array) {
+  std::vector<std::uint64_t> strides;
+  std::uint64_t step = 1;
+  for (const std::uint64_t side : array.shape) {
+    strides.push_back(step);
+    step *= side;
+  }
+  return array.is_fortran && step > 0 ? strides : std::vector<std::uint64_t>();
+}
+
 class ColumnReader {
  public:
   explicit ColumnReader(const InputFile& file)
-      : file_(file), window_(file), view_(window_.views()), arrays_(view_, 0, file.path()) {}
+      : file_(file),
+        window_(file),
+        view_(window_.views()),
+        arrays_(view_, 0, file.path(), PickledOrders::all) {}
 
   PickledColumns read() {
     const std::span<const std::string_view> of_arrays = pickled_array_globals();
@@ -93,9 +107,11 @@ class ColumnReader {
     try {
       if (const std::optional<PickledArray> array = arrays_.array_of(value)) {
         column.tensor.dtype = array->dtype;
+        column.tensor.swaps = array->swaps;
         column.tensor.shape = array->shape;
         column.tensor.offset = array->offset;
         column.is_apart = array->is_latin1;
+        column.tensor.strides = strides_of(*array);
         if (column.is_apart)
           column.elements = latin1_bytes(as_text(view_(array->offset, array->length))).value();
         found_.columns.push_back(std::move(column));

@@ -33,7 +33,9 @@ class ArraySource final : public Source {
     rows_ = columns.front().rows();
     info_.notes = request_.arrays.notes;
     info_.left_out = request_.arrays.left_out;
+    info_.classes = request_.arrays.classes;
     std::string facts = "arrays\n";
+    for (const std::string& name : info_.classes) facts += fmt::format("class {}\n", name);
     std::uint64_t row_bytes = 0;
     for (const ArrayColumn& column : columns) {
       const ArrayFile& first = column.arrays.front();

@@ -107,7 +107,9 @@ std::optional<std::string> PickledArrays::name_in(const PickleValue& value) cons
 std::optional<PickledArray> PickledArrays::scalar_of(const PickleValue& value) const {
   if (!is_call_of(value, kScalar)) return std::nullopt;
   if (value.size() != 2 || !value[1].is(PickleKind::bytes)) throw refused(value, "a number");
-  PickledArray made{dtype_of(value[0]), {}, value[1].offset(), value[1].length()};
+  StoredDType type = dtype_of(value[0]);
+  if (!type.swaps.empty()) throw refused(value[0], "a dtype that is not big-endian");
+  PickledArray made{std::move(type.dtype), {}, value[1].offset(), value[1].length()};
   if (made.length != made.dtype.item_bytes()) throw refused(value, "a number of its dtype's size");
   return made;
 }
@@ -118,29 +120,44 @@ std::optional<PickledArray> PickledArrays::array_of(const PickleValue& value) co
       value[0].is_call_of(kRebuiltTensor))
     return tensor_in(value[0]);
   if (is_call_of(value, kFromBuffer)) {
-    if (value.size() != 4 || !value[3].is(PickleKind::text) || value[3].text() != "C")
+    const bool has_order = value.size() == 4 && value[3].is(PickleKind::text);
+    const bool is_fortran = has_order && value[3].text() == "F";
+    if (!takes_order(has_order && value[3].text() == "C", is_fortran))
       throw refused(value, "an array in C order");
-    return array_in(value, value[1], value[2], value[0]);
+    PickledArray array = array_in(value, value[1], value[2], value[0]);
+    array.is_fortran = is_fortran;
+    return array;
   }
   if (!is_call_of(value, kReconstruct)) return std::nullopt;
   const std::optional<PickleValue> state = value.state();
   if (!state || !state->is(PickleKind::tuple) || state->size() != 5)
     throw refused(value, "an array with its contents");
-  const PickleValue is_fortran = (*state)[3];
-  if (!is_fortran.is(PickleKind::boolean) || is_fortran.integer() != 0)
+  const PickleValue order = (*state)[3];
+  const bool has_order = order.is(PickleKind::boolean);
+  const bool is_fortran = has_order && order.integer() != 0;
+  if (!takes_order(has_order && !is_fortran, is_fortran))
     throw refused(value, "an array in C order");
-  return array_in(value, (*state)[2], (*state)[1], (*state)[4]);
+  PickledArray array = array_in(value, (*state)[2], (*state)[1], (*state)[4]);
+  array.is_fortran = is_fortran;
+  return array;
 }
 
-DType PickledArrays::dtype_of(const PickleValue& value) const {
+bool PickledArrays::takes_order(bool is_c, bool is_fortran) const {
+  return is_c || (is_fortran && orders_ == PickledOrders::all);
+}
+
+StoredDType PickledArrays::dtype_of(const PickleValue& value) const {
   const bool is_dtype = value.is_call_of(kDType) && value.size() >= 1 && value.state() &&
                         value.state()->is(PickleKind::tuple) && value.state()->size() >= 2;
   if (!is_dtype) throw refused(value, "a dtype");
   const std::optional<std::string> type = name_in(value[0]), order = name_in((*value.state())[1]);
   if (!type || !order) throw refused(value, "a dtype");
-  if (*order == ">") throw refused(value, "a dtype that is not big-endian");
+  const bool is_big = *order == ">";
+  if (is_big && orders_ != PickledOrders::all)
+    throw refused(value, "a dtype that is not big-endian");
   try {
-    return DType::parse((*order == "<" ? '<' : '|') + *type);
+    if (is_big) return parse_stored_dtype('>' + *type);
+    return {DType::parse((*order == "<" ? '<' : '|') + *type), {}};
   } catch (const Error&) {
     throw refused(value, "a dtype of numbers");
   }
@@ -171,13 +188,19 @@ PickledArray PickledArrays::array_in(const PickleValue& array, const PickleValue
     if (!bytes) throw refused(array, "an array of bytes");
     length = bytes->size();
   }
+  StoredDType type = dtype_of(dtype);
   const Field field{.name = "array",
                     .kind = Kind::tensor,
-                    .dtype = dtype_of(dtype),
+                    .dtype = std::move(type.dtype),
                     .shape = numbers_in(array, shape)};
   if (!field.takes_tensor(field.shape, length))
     throw refused(array, "an array of its shape's size");
-  return {field.dtype, field.shape, run.offset(), run.length(), is_latin1};
+  return {.dtype = field.dtype,
+          .shape = field.shape,
+          .offset = run.offset(),
+          .length = run.length(),
+          .is_latin1 = is_latin1,
+          .swaps = std::move(type.swaps)};
 }
 
 PickledArray PickledArrays::tensor_in(const PickleValue& tensor) const {

@@ -26,14 +26,19 @@
 
 namespace shale {
 
-/// Its elements in C order, little-endian.
+/// Its elements in C order, little-endian, unless PickledOrders::all are taken.
 struct PickledArray {
   DType dtype;
   std::vector<std::uint64_t> shape;
   std::uint64_t offset = 0, length = 0;  ///< of the elements, in what was viewed
   /// They lie there as text, a character for each byte: only where kPickledEncode was allowed.
   bool is_latin1 = false;
+  bool is_fortran = false;           ///< they lie in Fortran's order
+  std::vector<ByteSwap> swaps = {};  ///< what of an element lies big-endian
 };
+
+/// Which orders of elements, and of their bytes, are taken.
+enum class PickledOrders : std::uint8_t { plain, all };
 
 /// What protocol 2 of Python 3 calls for bytes.
 inline constexpr std::string_view kPickledEncode = "_codecs encode";
@@ -46,12 +51,14 @@ inline constexpr std::string_view kPickledEncode = "_codecs encode";
 /// What finds arrays in the pickle that begins at `begin`; all is borrowed.
 class PickledArrays {
  public:
-  PickledArrays(const ViewBytes& view, std::uint64_t begin, std::string_view where)
-      : view_(view), begin_(begin), where_(where) {}
+  PickledArrays(const ViewBytes& view, std::uint64_t begin, std::string_view where,
+                PickledOrders orders = PickledOrders::plain)
+      : view_(view), begin_(begin), where_(where), orders_(orders) {}
 
   /// Nullopt for what is neither array nor tensor. Errors: Code::unsupported, with what is found
-  /// and expected, for one that does not lie in the pickle as it is (Fortran's order, big-endian,
-  /// strides, other types); Code::damaged; those of the view.
+  /// and expected, for one that does not lie in the pickle as it is (strides, other types;
+  /// Fortran's order and big-endian ones unless all orders are taken); Code::damaged; those of the
+  /// view.
   [[nodiscard]] std::optional<PickledArray> array_of(const PickleValue& value) const;
   /// A number of NumPy, as an array of shape (). Nullopt and errors as array_of().
   [[nodiscard]] std::optional<PickledArray> scalar_of(const PickleValue& value) const;
@@ -63,7 +70,8 @@ class PickledArrays {
  private:
   struct Storage;
 
-  [[nodiscard]] DType dtype_of(const PickleValue& value) const;
+  [[nodiscard]] StoredDType dtype_of(const PickleValue& value) const;
+  [[nodiscard]] bool takes_order(bool is_c, bool is_fortran) const;
   [[nodiscard]] PickledArray array_in(const PickleValue& array, const PickleValue& dtype,
                                       const PickleValue& shape, const PickleValue& data) const;
   [[nodiscard]] PickledArray tensor_in(const PickleValue& tensor) const;
@@ -74,6 +82,7 @@ class PickledArrays {
   const ViewBytes& view_;
   std::uint64_t begin_;
   std::string_view where_;
+  PickledOrders orders_;
 };
 
 }  // namespace shale
