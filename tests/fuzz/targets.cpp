@@ -17,6 +17,7 @@ int fuzz_features_json(const std::uint8_t*, std::size_t);
 int fuzz_hdf5_describe(const std::uint8_t*, std::size_t);
 int fuzz_hdf5_own(const std::uint8_t*, std::size_t);
 int fuzz_hdf5_scan(const std::uint8_t*, std::size_t);
+int fuzz_idx(const std::uint8_t*, std::size_t);
 int fuzz_image_probe(const std::uint8_t*, std::size_t);
 int fuzz_inflate(const std::uint8_t*, std::size_t);
 int fuzz_journal(const std::uint8_t*, std::size_t);
@@ -63,6 +64,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_hdf5_describe", fuzz_hdf5_describe},
     {"fuzz_hdf5_own", fuzz_hdf5_own},
     {"fuzz_hdf5_scan", fuzz_hdf5_scan},
+    {"fuzz_idx", fuzz_idx},
     {"fuzz_image_probe", fuzz_image_probe},
     {"fuzz_inflate", fuzz_inflate},
     {"fuzz_journal", fuzz_journal},
