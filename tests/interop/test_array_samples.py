@@ -152,8 +152,20 @@ def test_a_damaged_npz_is_bad_content(tmp_path):
     whole = (tmp_path / "in/a/0.npz").read_bytes()
     at = whole.index(np.float64(50.0).tobytes())
     (tmp_path / "in/a/0.npz").write_bytes(whole[:at] + b"x" + whole[at + 1 :])
-    said = run_shale("convert", tmp_path / "in", tmp_path / "flip", "--to", "record", "--ext", "npz", code=3).stderr
-    assert b"a/0.npz: byte" in said and b"checksum mismatch in member 'x'" in said
+    np.savez(tmp_path / "in/a/3.npz", x=np.arange(100.0))
+    run_shale("convert", tmp_path / "in", tmp_path / "flip", "--to", "record", "--ext", "npz", code=4)
+    rows = (tmp_path / "flip/skipped.csv").read_text()
+    assert "a/0.npz,not-array" in rows and "checksum mismatch in member 'x'" in rows
+    assert list(samples_of(tmp_path / "flip")) == ["a/3.npz"]
+    assert b"3 samples of the source were skipped" in run_shale("verify", tmp_path / "flip", "--against", tmp_path / "in").stdout
+    refused = run_shale("convert", tmp_path / "in", tmp_path / "x", "--to", "record", "--ext", "npz", "--on-error", "fail", code=1).stderr
+    assert b"sample 'a/0.npz'" in refused
+
+
+def test_a_class_of_arrays_without_the_option_is_refused_with_it(tmp_path):
+    clips(tmp_path / "in", [(2,)] * 4)
+    refused = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", code=1).stderr
+    assert b"--ext with their suffixes: --ext npy" in refused
 
 
 def test_tensors_of_pt_and_safetensors(tmp_path):

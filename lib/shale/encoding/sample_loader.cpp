@@ -218,6 +218,32 @@ std::span<std::byte> proved(const ValueRead& value, const PendingSample& sample,
   return extent;
 }
 
+// It lies in an archive that is the sample: what is damaged there is bad content of one file.
+bool is_in_own_archive(const PendingFile* file, const PendingSample& sample) {
+  return file != nullptr && file->archived.archive != nullptr &&
+         file->archived.archive->file().path().ends_with(sample.key);
+}
+
+// Nullopt for what is damaged, and left out: the sample then says why.
+std::optional<std::span<std::byte>> proved_or_told(const ValueRead& value, PendingSample& sample,
+                                                   const Wanted& wanted,
+                                                   std::span<std::byte> extent,
+                                                   std::span<std::byte>& room,
+                                                   const SourceInfo& source) try {
+  return proved(value, sample, wanted, extent, room);
+} catch (const Error& error) {
+  if (error.code() == Code::damaged && is_in_own_archive(wanted.file, sample)) {
+    const std::string& field = schema_before_casts(source).fields[wanted.field].name;
+    sample.bad_array =
+        fmt::format("has no array in field '{}': {}", printable(field), damage_text(error));
+    return std::nullopt;
+  }
+  if (source.on_damage != OnDamage::leave_out || error.code() != Code::damaged)
+    throw with_way_out(error, source.on_damage);
+  sample.damage = damage_text(error);
+  return std::nullopt;
+}
+
 // Into the rest of the buffer of the batch.
 void cast_run(std::vector<Bytes>& columns, PendingSample& run, const Casts& casts,
               std::span<std::byte>& room) {
@@ -448,15 +474,10 @@ std::vector<Sample> load_batch(Batch& batch, const SourceInfo& source, BatchRead
     PendingSample& pending = batch.pending[s];
     const ValueRead value = value_of(i);
     check_read(value, results[i]);
-    std::span<std::byte> extent = requests[i].into.first(bytes);
-    try {
-      extent = proved(value, pending, wanted[i], extent, room);
-    } catch (const Error& error) {
-      if (source.on_damage != OnDamage::leave_out || error.code() != Code::damaged)
-        throw with_way_out(error, source.on_damage);
-      pending.damage = damage_text(error);
-      continue;
-    }
+    const std::optional<std::span<std::byte>> whole =
+        proved_or_told(value, pending, wanted[i], requests[i].into.first(bytes), room, source);
+    if (!whole) continue;
+    const std::span<std::byte> extent = *whole;
     if (const PendingFile* const array = array_of(pending, f);
         array != nullptr && file != nullptr) {
       take_array(samples[s], pending, schema, *array, extent, room);

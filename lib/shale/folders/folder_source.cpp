@@ -401,7 +401,10 @@ class FolderList final : public InputList {
       request_.stop_if_asked();
       if (add_metadata(folder_of(file.directory), file.name)) return;
       const std::string inside = folder_of(file.directory);
-      if (!is_sample(inside, file.name, file.offset)) return add_partner(inside, file);
+      if (!is_sample(inside, file.name, file.offset)) {
+        other_file_ = file.name;
+        return add_partner(inside, file);
+      }
       info_.modified_ns = std::max(info_.modified_ns, file.modified_ns);
       use(inside, file);
     });
@@ -456,13 +459,14 @@ class FolderList final : public InputList {
         if (!metadata_) throw Error(*unknown_class_);
       }
       const std::uint64_t before = files_->count();
+      other_file_.clear();
       walk_files(classes[rank], [&](const std::string& folder, const WalkedFile& file) {
         if (classes.size() == 1) folders_inside_.note(folder);
         add(static_cast<std::uint32_t>(rank), folder, file, label.value_or(0));
       });
       if (files_->count() == before && !request_.files.allow_empty)
         throw sought_.none_in_class(classes[rank], join_path(request_.root, classes[rank]),
-                                    loose_files_);
+                                    loose_files_, other_file_);
     }
     finish_list();
   }
@@ -578,6 +582,7 @@ class FolderList final : public InputList {
   std::vector<std::string> notes_on_metadata_;
   LooseArchives loose_archives_;
   std::uint64_t loose_files_ = 0, cut_loops_ = 0;
+  std::string other_file_;        // the last one in a folder that is not a sample
   FoldersInside folders_inside_;  // of the only class
 };
 

@@ -140,7 +140,7 @@ Error SoughtFiles::none_in(const std::string& root) const {
 }
 
 Error SoughtFiles::none_in_class(std::string_view name, const std::string& path,
-                                 std::uint64_t loose) const {
+                                 std::uint64_t loose, std::string_view other) const {
   if (loose > 0) {
     return Error(Code::bad_content, "folder '{}' has no {}, but {} beside it", printable(name),
                  described(), loose == 1 ? "one is" : fmt::format("{} are", loose))
@@ -150,11 +150,16 @@ Error SoughtFiles::none_in_class(std::string_view name, const std::string& path,
             "--allow-empty",
             are_images() ? "images" : "files"));
   }
+  const std::size_t dot = other.rfind('.');
+  const std::string suffix =
+      dot == std::string_view::npos ? "gif" : printable(other.substr(dot + 1));
   return Error(Code::bad_content, "class '{}' has no {}", printable(name), described())
       .at(path)
       .hint(are_images()
-                ? "remove the folder, pass --allow-empty to keep the class without samples, or, if "
-                  "its files are samples of another kind, --ext with their suffixes: --ext gif"
+                ? fmt::format("remove the folder, pass --allow-empty to keep the class without "
+                              "samples, or, if its files are samples of another kind, --ext with "
+                              "their suffixes: --ext {}",
+                              suffix)
                 : "remove the folder, or pass --allow-empty to keep the class without samples");
 }
 

@@ -55,9 +55,10 @@ class SoughtFiles {
 
   /// Nothing at all in it.
   [[nodiscard]] Error none_in(const std::string& root) const;
-  /// `path` is that of a class, of this name; `loose`: samples beside the folders of the classes.
+  /// `path` is that of a class, of this name; `loose`: samples beside the folders of the classes;
+  /// `other`: a file in it that is not a sample.
   [[nodiscard]] Error none_in_class(std::string_view name, const std::string& path,
-                                    std::uint64_t loose = 0) const;
+                                    std::uint64_t loose = 0, std::string_view other = {}) const;
   /// There are files, but none in a class. The hint is the caller's.
   [[nodiscard]] Error none_in_classes(std::uint64_t loose, const std::string& root) const;
   /// `what` is in a folder whose name begins with a dot.
