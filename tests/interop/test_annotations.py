@@ -216,6 +216,26 @@ def test_text_files_of_yolo(tmp_path, name, content):
     assert f"--labels {labels}" in info, info
 
 
+@pytest.mark.parametrize("group", ["video", "seq", "image_id"])
+def test_images_of_one_video_stay_together(tmp_path, random_number, group):
+    """`--split-group` was refused beside annotations."""
+    names = [f"{n:03d}.jpg" for n in range(24)]
+    folder, content = photos(tmp_path / "photos", names), instances(names, random_number, list(range(24)))
+    for image in content["images"]:
+        image |= {"video": f"clip {image['id'] // 4}", "seq": image["id"] // 3}
+    (tmp_path / "boxes.json").write_text(json.dumps(content))
+    words = ["--labels", tmp_path / "boxes.json"]
+
+    run_shale("convert", folder, tmp_path / "out", "--to", "record", *words, "--split", "train=0.5,val=0.5", "--split-group", group, code=4)
+
+    sides = [{sample[group] for sample in shale.Dataset(tmp_path / "out" / part)} for part in ("train", "val")]
+    assert not sides[0] & sides[1] and len(sides[0] | sides[1]) == {"video": 6, "seq": 8, "image_id": 24}[group]
+    assert b"holds these samples" in run_shale("verify", tmp_path / "out/train", "--against", folder, *words).stdout
+    shares = ["--split", "a=0.5,b=0.5", "--split-group", "scene"]
+    refused = run_shale("convert", folder, tmp_path / "x", "--to", "record", *words, *shares, code=1).stderr
+    assert b"no image has a 'scene'" in refused and b"video, seq" in refused
+
+
 def test_what_yolo_does_not_mean_is_refused(tmp_path):
     folder = photos(tmp_path / "images", ["a.jpg", "b.jpg"])
     labels = tmp_path / "labels"

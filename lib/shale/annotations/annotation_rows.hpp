@@ -46,6 +46,7 @@ struct AnnotationRequest {
   /// The fields that are wanted, also those that are not taken unless they are; empty: as the form
   /// has it.
   std::vector<std::string> fields = {};
+  std::string group = {};  ///< of coco: a member of the images that becomes a field, too
   std::string scratch_folder = {};
   std::uint64_t memory_bytes = 8 << 20;
   std::function<void()> stop_if_asked = [] {};

@@ -53,8 +53,8 @@ Field type_of(std::string_view field) {
 struct CocoImage {
   std::string_view id;
   std::uint64_t number = 0;
-  std::string_view key;
-  static auto columns(auto& row) { return std::tie(row.id, row.number, row.key); }
+  std::string_view key, group;
+  static auto columns(auto& row) { return std::tie(row.id, row.number, row.key, row.group); }
 };
 
 // Its values lie one after the other, NUL behind each, in the order of the reader's columns.
@@ -131,6 +131,7 @@ class CocoReader {
     annotations_.finish();
     order_categories();
     choose_fields();
+    choose_group();
     join();
     tell();
     return std::move(read_);
@@ -149,15 +150,19 @@ class CocoReader {
   }
 
   void take_image(std::string_view element, std::uint64_t number) {
-    std::string_view id;
+    std::string_view id, group = "null";
     std::optional<std::string> name;
     const bool is_one = for_each_member(element, [&](auto member, auto value) {
       if (member == "id") id = value;
       if (member == "file_name") name = decoded_json_string(value);
+      if (member == request_.group) group = value;
+      if (number == 1)
+        members_of_images_.append(members_of_images_.empty() ? "" : ", ").append(member);
     });
     if (!is_one) throw no_object("images", number);
     if (!name) throw at("images", number, "has no string 'file_name'");
-    images_.add({checked_id(id, "id", "images", number), number, *name});
+    images_have_group_ = images_have_group_ || group != "null";
+    images_.add({checked_id(id, "id", "images", number), number, *name, group});
   }
 
   void take_category(std::string_view element, std::uint64_t number) {
@@ -272,6 +277,19 @@ class CocoReader {
     }
   }
 
+  void choose_group() {
+    const auto is_group = [this](std::size_t i) {
+      return field_of_member(columns_[i]) == request_.group;
+    };
+    const std::string& group = request_.group;
+    if (group.empty() || group == kImageId || std::ranges::any_of(taken_, is_group)) return;
+    adds_group_ = true;
+    if (images_have_group_ || images_.count() == 0) return;
+    throw Error(Code::bad_content, "--split-group: no image has a '{}'", printable(group))
+        .at(request_.path)
+        .hint("they have " + printable(members_of_images_));
+  }
+
   [[nodiscard]] std::string names_of_members() const {
     std::vector<std::string_view> names;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -315,9 +333,10 @@ class CocoReader {
       cells_[i].kind = JsonMember::Kind::nested;
       cells_[i].text = "[";
     }
-    const bool wants_id =
-        request_.fields.empty() || std::ranges::count(request_.fields, kImageId) > 0;
+    const bool wants_id = request_.fields.empty() || request_.group == kImageId ||
+                          std::ranges::count(request_.fields, kImageId) > 0;
     if (wants_id) cells_.push_back(json_member(kImageId, image.id));
+    if (adds_group_) cells_.push_back(json_member(request_.group, image.group));
   }
 
   void add_to_cells(const CocoAnnotation& annotation) {
@@ -447,7 +466,8 @@ class CocoReader {
   std::vector<std::string_view> values_;
   std::vector<std::uint64_t> numbers_;  // of the annotations in the cells
   std::vector<JsonMember> cells_;
-  std::string entry_;
+  std::string entry_, members_of_images_;  // of the first image
+  bool images_have_group_ = false, adds_group_ = false;
   std::uint64_t unknown_ = 0;
   AnnotationsRead read_;
 };

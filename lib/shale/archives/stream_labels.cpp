@@ -15,7 +15,7 @@ LabelListRequest list_request(const FolderRequest& request, const SoughtFiles& s
   if (become_fields(request.labels)) {
     throw Error(Code::unsupported, "has labels that become fields, which a stream cannot be given")
         .at(request.labels.path)
-        .hint("unpack the archive, and convert the folder");
+        .hint("decompress the archive to a .tar file, which is read in place and takes them");
   }
   LabelListRequest list = label_list_request(request, sought);
   // Nobody knows yet. Names alone match the files of the root just as well.

@@ -89,10 +89,9 @@ void LabelKinds::refuse_two_forms(const std::string& path, std::string_view row)
 std::string LabelKinds::note_on_zeros(const std::string& path) const {
   if (padded_.row == 0 || !are_numbers()) return {};
   return fmt::format(
-      "labels in {} have zeros in front, '{}': they are integers, without them; list them in a "
-      "file "
-      "for --classes-from to take them as class names",
-      printable(path), padded_.text);
+      "labels in {} are read as numbers, '{}' as {}: the zeros in front are lost; list the labels "
+      "in a file for --classes-from to take them as class names",
+      printable(path), padded_.text, parse_integer_label(padded_.text).value_or(0));
 }
 
 void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,

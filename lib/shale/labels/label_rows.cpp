@@ -151,6 +151,7 @@ class RowReader {
     AnnotationsRead read =
         read_form({.path = file_.path,
                    .fields = file_.columns(),
+                   .group = file_.group_column,
                    .scratch_folder = scratch_.folder.empty() ? temporary_folder() : scratch_.folder,
                    .memory_bytes = scratch_.memory_bytes,
                    .stop_if_asked = scratch_.stop_if_asked},
@@ -170,10 +171,9 @@ class RowReader {
   }
 
   void refuse_idle_options() const {
-    const std::string_view idle = !file_.separator.empty()      ? "--label-separator"
-                                  : file_.has_vector()          ? "--label-column label="
-                                  : !file_.group_column.empty() ? "--split-group"
-                                                                : "";
+    const std::string_view idle = !file_.separator.empty() ? "--label-separator"
+                                  : file_.has_vector()     ? "--label-column label="
+                                                           : "";
     if (idle.empty()) return;
     throw Error(Code::usage, "{} is for labels in columns, and these are annotations", idle)
         .at(file_.path)
