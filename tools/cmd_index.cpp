@@ -14,6 +14,7 @@
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/datasets/set_index.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/native/native_indexes.hpp"
 #include "shale/requests/choose_output.hpp"
 #include "shale/shards/place.hpp"
 
@@ -186,10 +187,60 @@ int index_files(const CommandLine& line, Console& console) {
   return kDone;
 }
 
+std::string report_text(const NativeIndexReport& report, bool is_plan) {
+  std::string text = fmt::format("{} of {}\n", format_counted(report.samples, "sample", "samples"),
+                                 format_counted(report.tars, "tar", "tars"));
+  for (const NativeIndexReport::Index& index : report.indexes) {
+    text += fmt::format("  {}: {} {} {}, {} as they were\n", name_of(index.kind),
+                        printable(index.path), is_plan ? "would write" : "wrote",
+                        format_counted(index.written, "file", "files"), format_count(index.kept));
+  }
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+  return text;
+}
+
+Json native_facts(const NativeIndexReport& report, bool is_plan) {
+  Json indexes = Json::array();
+  for (const NativeIndexReport::Index& index : report.indexes) {
+    indexes.push_back({{"kind", name_of(index.kind)},
+                       {"path", printable(index.path)},
+                       {"written", index.written},
+                       {"kept", index.kept}});
+  }
+  return {{"native", std::move(indexes)},
+          {"tars", report.tars},
+          {"samples", report.samples},
+          {"planned", is_plan},
+          {"notes", report.notes}};
+}
+
+// The indexes of other programs.
+int index_natively(const CommandLine& line, Console& console) {
+  for (const char* option : {"index-dir", "crc", "parse", "database"}) {
+    if (line.has(option)) {
+      throw Error(Code::usage,
+                  "--native writes the indexes of other programs, and --{} is for "
+                  "shale's own",
+                  option)
+          .hint("run 'shale index' twice: with --native, and without");
+    }
+  }
+  const bool is_plan = line.flag("dry-run");
+  const NativeIndexReport report =
+      write_native_indexes({.tars = tars_of_words(line.words()),
+                            .kinds = parse_native_kinds(line.text("native")),
+                            .jobs = static_cast<unsigned>(line.jobs().value),
+                            .is_only_planned = is_plan},
+                           console.events());
+  console.report(native_facts(report, is_plan), report_text(report, is_plan));
+  return kDone;
+}
+
 }  // namespace
 
 int run_index(const CommandLine& line, Console& console) {
   line.require_words_at_least(1);
+  if (line.has("native")) return index_natively(line, console);
   if (are_inputs_with_names(line.words())) {
     throw Error(Code::usage,
                 "inputs that are joined have no index: they are joined as they are read")

@@ -70,7 +70,8 @@ constexpr Command kCommands[] = {
      .usage = "shale index DATASET|FILE... [--index-dir DIR] [--crc] [--parse HOW] [--dry-run]",
      .summary = "index files written by other tools; rebuild lost indexes and block lists",
      .examples = "shale index train.lmdb --index-dir indexes --crc\n"
-                 "shale index out",
+                 "shale index out\n"
+                 "shale index shards --native wids,dali",
      .operands = kDataset,
      .run = run_index},
     {.name = "repair",

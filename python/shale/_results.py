@@ -245,10 +245,21 @@ class RepairResult:
 
 
 @dataclass(frozen=True)
+class NativeIndex:
+    """The files by which another program finds the samples of the tars in a folder."""
+
+    kind: str  #: ``"wids"``, ``"dali"`` or ``"energon"``
+    path: str  #: what that program is given: ``wids.json``; the folder
+    written: int  #: files
+    kept: int  #: files that were there, with the same content
+
+
+@dataclass(frozen=True)
 class IndexResult:
     """The result of ``index``: of files of other tools, or of one dataset."""
 
     files: Tuple[IndexedFile, ...] = ()
+    native: Tuple[NativeIndex, ...] = ()
     shards: Tuple[RebuiltShard, ...] = ()
     whole: int = 0  #: shards whose lists were intact
     rebuilt: int = 0

@@ -144,7 +144,7 @@ _VALUES: Dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(("FILE", "DIR", "DATASET|FILE", "FILE.html", "FILE.npy", "OUT.npy"), path_bytes),
     **dict.fromkeys(("SOURCE", "COPY|SOURCE"), inputs),
     **dict.fromkeys(("[FIELD:]SIZE", "[FIELD:]center=WxH", "[FIELD:]keep|jpeg|png|raw", "[FIELD:]N", "[FIELD:]rgb|gray|keep"), image_rules),
-    **dict.fromkeys(("SUFFIX,...", "FIELD,...", "NAME,..."), _joined),
+    **dict.fromkeys(("SUFFIX,...", "FIELD,...", "NAME,...", "wids,dali,energon"), _joined),
     "A,B": _fields,
     "OLD:NEW,...": _renamed,
     "FIELD:DTYPE,...": _cast,

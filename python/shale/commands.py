@@ -14,6 +14,7 @@ from shale._results import (
     IndexedFile,
     IndexResult,
     MergeResult,
+    NativeIndex,
     PartInfo,
     PartsResult,
     RebuiltShard,
@@ -359,6 +360,7 @@ def info(
 
 def index(
     *files: Path,
+    native: Union[None, str, List[str], Tuple[str, ...]] = None,
     index_dir: Optional[Path] = None,
     crc: bool = False,
     parse: Optional[str] = None,
@@ -372,7 +374,8 @@ def index(
 
     Args:
         files: an LMDB, HDF5, TFRecord or .npy file, or the directory of an LMDB; several of them, their folder, pattern or list, as one set;
-            or one dataset of shale.
+            or one dataset of shale. With ``native``, tars, a folder or a pattern of them.
+        native: write the indexes by which other programs find the samples of tars: ``"wids"``, ``"dali"``, ``"energon"``, or several.
         index_dir: the directory of the index; default: beside the file, or ``.shale-index`` in the folder of a set. Several files, a pattern
             and a list need one.
         crc: read the payload too, to add checksums, block hashes and digests.
@@ -391,6 +394,9 @@ def index(
     """
     given = locals()
     facts = run("index", path_list([path for file in files for path in path_list(file, "files")], "files"), given, progress)[0]
+    if "native" in facts:
+        written = tuple(of_facts(NativeIndex, each, path=unescaped(each["path"])) for each in facts["native"])
+        return IndexResult(native=written, dry_run=dry_run)
     if "shards" in facts:
         return _rebuilt(facts, os.fsdecode(files[0]))
     indexed = tuple(of_facts(IndexedFile, each, index=unescaped(each["index"]), fields=fields_of(each)) for each in facts["files"])

@@ -1,6 +1,12 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "native/native_indexes": ("tests/interop/test_native_indexes.py", "test_it_goes_on_where_it_was"),
+    "native/native_journal": ("tests/interop/test_native_indexes.py", "test_the_same_content_without_its_journal_is_kept"),
+    "native/placed_file": ("tests/interop/test_native_indexes.py", "test_files_of_others_stay"),
+    "native/shard_lists": ("tests/interop/test_native_indexes.py", "test_splits_follow_the_names"),
+    "native/tar_indexes": ("tests/interop/test_native_indexes.py", "test_names_that_break_an_index_are_refused_by_name"),
+    "native/tar_walk": ("tests/interop/test_native_indexes.py", "test_large_members_and_headers_far_apart"),
     "manifest/text_decoder": ("tests/unit/manifest/test_csv.cpp", "UTF-16 of both orders"),
     "labels/several_labels": ("tests/cli/cases/convert_label_fields.txt", "look like several in a cell"),
     "layouts/float_datum": ("tests/interop/test_value_kinds.py", "float_data"),

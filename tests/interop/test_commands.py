@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import threading
 from typing import Any
 
@@ -282,6 +283,10 @@ def test_index_of_files_and_of_a_dataset(dataset, tmp_path):
     check_facts(done.files[0], facts, but=["index"])
     assert pathlib.Path(done.files[0].index).parent == tmp_path / "indexes"
     same_folders(tmp_path / "indexes", tmp_path / "program")
+    with tarfile.open(tmp_path / "x.tar", "w") as tar:
+        tar.addfile(tarfile.TarInfo("1.txt"))
+    native = shale.index(tmp_path / "x.tar", native=["dali", "wids"]).native
+    assert native == (shale.NativeIndex("dali", str(tmp_path), 1, 0), shale.NativeIndex("wids", str(tmp_path / "wids.json"), 1, 0))
     with pytest.raises(errors.UsageError, match="no place for its index"):
         shale.index(tmp_path / "data", tmp_path / "data")
     copy = tmp_path / "copy"

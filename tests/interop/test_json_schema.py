@@ -2,6 +2,7 @@
 
 import copy
 import json
+import tarfile
 
 import foreign_files
 import json_tables
@@ -86,6 +87,13 @@ def test_datasets_of_arrays(name, arrays, tmp_path):
     printed("verify", "verify", tmp_path / "out", "--deep")
     printed("index_of_dataset", "index", tmp_path / "out")
     assert printed("convert", "convert", *columns, tmp_path / "out", "--to", name)["was_complete"]
+
+
+def test_indexes_of_other_programs(tmp_path):
+    with tarfile.open(tmp_path / "x.tar", "w") as tar:
+        tar.addfile(tarfile.TarInfo("1.txt"))
+    assert printed("index_native", "index", tmp_path, "--native", "dali,energon", "--dry-run")["planned"]
+    assert printed("index_native", "index", tmp_path, "--native", "dali,energon")["samples"] == 1
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("npy", "pt", "safetensors")])

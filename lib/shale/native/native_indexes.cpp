@@ -1,0 +1,414 @@
+#include "shale/native/native_indexes.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shale/base/natural_order.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
+#include "shale/datasets/file_set.hpp"
+#include "shale/flow/ordered_pipeline.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
+#include "shale/native/native_journal.hpp"
+#include "shale/native/placed_file.hpp"
+#include "shale/native/shard_lists.hpp"
+#include "shale/native/tar_walk.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kTarSuffix = ".tar";
+// Tars that a thread walks at once, each with a read in flight.
+constexpr std::size_t kTarsAtOnce = 16;
+
+FileStamp stamp_of_file(const std::string& path) { return stamp_of(path).value_or(FileStamp()); }
+
+NativeJournal::Row row_of(const FileStamp& tar, const std::string& index) {
+  const FileStamp stamp = index.empty() ? FileStamp() : stamp_of_file(index);
+  return {.tar_bytes = tar.bytes,
+          .tar_modified_ns = tar.modified_ns,
+          .bytes = stamp.bytes,
+          .modified_ns = stamp.modified_ns};
+}
+
+// Where an index of a tar is; empty: it has none of its own.
+std::string index_of_tar(NativeKind kind, const std::string& tar) {
+  switch (kind) {
+    case NativeKind::wids:
+      return "";
+    case NativeKind::dali:
+      return tar.substr(0, tar.find('.', tar.rfind('/') + 1)) + ".idx";
+    case NativeKind::energon:
+      return tar + ".idx";
+  }
+  return "";
+}
+
+// A tar, and what is still to be made of it.
+struct Job {
+  struct Wanted {
+    NativeKind kind = NativeKind::wids;
+    std::string path;      // of the index; empty: it has none of its own
+    bool is_ours = false;  // what is there now
+  };
+  std::string name, path;
+  FileStamp stamp = {};
+  std::vector<Wanted> wanted = {};
+};
+
+// What was made.
+struct Made {
+  NativeKind kind = NativeKind::wids;
+  bool is_kept = false;
+  NativeJournal::Row row = {};
+};
+
+struct DoneTar {
+  std::string name;
+  std::vector<Made> made = {};
+  bool has_end_mark = true;
+};
+
+// Puts a file into place. True: it was there with this content. Errors: Code::exists.
+bool place_file(const std::string& path, std::string_view head, ScratchFile* rest, bool is_ours,
+                bool is_only_planned) {
+  if (stands(path)) {
+    if (has_content(path, head, rest)) return true;
+    if (!is_ours) {
+      throw Error(Code::exists,
+                  "has other content than the index that belongs here, and shale did "
+                  "not write it")
+          .at(path)
+          .hint("move it away, and run the same command again");
+    }
+  }
+  if (!is_only_planned) rename_file(written_beside(path, head, rest), path);
+  return false;
+}
+
+// One tar that is walked.
+struct Indexed {
+  InputFile file;
+  std::optional<DaliLines> dali;
+  std::optional<EnergonOffsets> energon;
+  std::optional<WidsSamples> wids;
+
+  Indexed(const Job& job, const std::string& folder) : file(job.path) {
+    for (const Job::Wanted& wanted : job.wanted) {
+      if (wanted.kind == NativeKind::dali) dali.emplace(folder);
+      if (wanted.kind == NativeKind::energon) energon.emplace(folder);
+      if (wanted.kind == NativeKind::wids) wids.emplace();
+    }
+  }
+
+  WalkedTar walk() {
+    WalkedTar tar{.file = &file,
+                  .take = [this](const TarMember& member, Bytes header) { take(member, header); }};
+    if (wids) tar.take_bytes = [this](Bytes bytes) { wids->take_bytes(bytes); };
+    return tar;
+  }
+
+  void take(const TarMember& member, Bytes header) try {
+    if (member.type != TarMember::Type::file) return;
+    if (dali) dali->take(member);
+    if (energon) energon->take(member);
+    if (wids) wids->take(member, header);
+  } catch (Error& error) {
+    if (error.file().empty()) error.at(file.path(), member.header);
+    throw;
+  }
+
+  [[nodiscard]] std::uint64_t samples_of(NativeKind kind) const {
+    const std::uint64_t samples = kind == NativeKind::dali      ? dali->samples()
+                                  : kind == NativeKind::energon ? energon->samples()
+                                                                : wids->samples();
+    if (samples > 0) return samples;
+    throw Error(Code::unsupported, "holds no sample for {}: no file in it has a name with a dot",
+                name_of(kind))
+        .at(file.path())
+        .hint("leave this tar out");
+  }
+};
+
+// One folder of tars.
+class FolderOfTars {
+ public:
+  FolderOfTars(std::string folder, std::vector<std::string> names,
+               const NativeIndexRequest& request, const Events& events)
+      : folder_(std::move(folder)),
+        names_(std::move(names)),
+        request_(request),
+        events_(events),
+        journal_(folder_) {
+    for (const NativeKind kind : request.kinds) counts_[kind] = {};
+  }
+
+  void run(NativeIndexReport& report) {
+    refuse_names();
+    find_jobs();
+    try {
+      run_jobs();
+      for (const NativeKind kind : request_.kinds) place_lists(kind);
+    } catch (...) {
+      is_stopped_ = true;
+      save();
+      throw;
+    }
+    save();
+    for (const NativeKind kind : request_.kinds) {
+      const bool is_list = kind == NativeKind::wids;
+      report.indexes.push_back({.kind = kind,
+                                .path = is_list ? join_path(folder_, kWidsName) : folder_,
+                                .written = counts_[kind].written,
+                                .kept = counts_[kind].kept});
+    }
+    report.tars += names_.size();
+    for (const ShardCount& shard : counts_[request_.kinds.front()].shards)
+      report.samples += shard.samples;
+    if (without_mark_ > 0) {
+      report.notes.push_back(fmt::format("{} without the mark of its end: it may be truncated ({})",
+                                         format_counted(without_mark_, "tar ends", "tars end"),
+                                         printable(first_without_mark_)));
+    }
+  }
+
+ private:
+  struct Counts {
+    std::uint64_t written = 0, kept = 0;
+    std::vector<ShardCount> shards;
+  };
+
+  void save() {
+    if (!request_.is_only_planned) journal_.save();
+  }
+
+  void refuse_names() const {
+    std::set<std::string> indexes, names;
+    for (const std::string& name : names_) {
+      const std::string path = join_path(folder_, name);
+      if (!name.ends_with(kTarSuffix)) {
+        throw Error(Code::unsupported, "is not called X.tar, and indexes are for plain tars only")
+            .at(path)
+            .hint("readers of these indexes take no compressed tars: unpack it, or rename it");
+      }
+      if (!names.insert(name).second) throw Error(Code::usage, "is named twice").at(path);
+      for (const NativeKind kind : request_.kinds) refuse_shard_name(kind, name, path);
+      const bool has_dali = std::ranges::count(request_.kinds, NativeKind::dali) > 0;
+      if (has_dali && !indexes.insert(index_of_tar(NativeKind::dali, name)).second) {
+        throw Error(Code::unsupported,
+                    "has the same index of DALI as another tar, whose name is the same up to the "
+                    "first dot")
+            .at(path)
+            .hint("rename one of them, or leave dali out");
+      }
+    }
+  }
+
+  // What is not known from an earlier run.
+  void find_jobs() {
+    for (const std::string& name : names_) {
+      Job job{.name = name, .path = join_path(folder_, name)};
+      job.stamp = stamp_of_file(job.path);
+      for (const NativeKind kind : request_.kinds) {
+        const NativeJournal::Row* row = journal_.find(name_of(kind), name);
+        std::string index = index_of_tar(kind, job.path);
+        const bool is_ours = row != nullptr && (index.empty() || row->wrote(stamp_of_file(index)));
+        const bool is_known = is_ours && row->is_of(job.stamp);
+        if (is_known && !index.empty()) ++counts_[kind].kept;
+        if (!is_known) job.wanted.push_back({kind, std::move(index), is_ours});
+      }
+      if (!job.wanted.empty()) jobs_.push_back(std::move(job));
+    }
+  }
+
+  void run_jobs() {
+    const std::size_t all = jobs_.size();
+    // Where all bytes are read, the disk has enough to do with one tar per thread.
+    const bool is_whole = std::ranges::count(request_.kinds, NativeKind::wids) > 0;
+    const std::size_t share = (all + request_.jobs - 1) / std::max(1U, request_.jobs);
+    const std::size_t at_once = is_whole ? 1 : std::clamp<std::size_t>(share, 1, kTarsAtOnce);
+    OrderedPipeline<std::vector<DoneTar>> pipeline(request_.jobs);
+    std::size_t done = 0;
+    std::uint64_t bytes = 0;
+    while (!jobs_.empty() || pipeline.pending() > 0) {
+      while (!jobs_.empty() && pipeline.pending() < 2 * request_.jobs) {
+        std::vector<Job> batch;
+        for (std::size_t i = 0; i < at_once && !jobs_.empty(); ++i) {
+          bytes += jobs_.front().stamp.bytes;
+          batch.push_back(std::move(jobs_.front()));
+          jobs_.pop_front();
+        }
+        pipeline.submit([this, batch = std::move(batch)](unsigned) { return index_tars(batch); });
+      }
+      while (!pipeline.has_result(std::chrono::milliseconds(100))) stop_if_asked();
+      stop_if_asked();
+      for (DoneTar& tar : pipeline.take()) {
+        ++done;
+        take(std::move(tar));
+      }
+      events_.report(done, all, bytes);
+      if (!request_.is_only_planned) journal_.save_now_and_then();
+    }
+  }
+
+  // Tasks see it before the pipeline waits for them.
+  void stop_if_asked() try { events_.stop_if_asked(); } catch (...) {
+    is_stopped_ = true;
+    throw;
+  }
+
+  // In a thread.
+  std::vector<DoneTar> index_tars(const std::vector<Job>& jobs) const {
+    std::deque<Indexed> indexed;
+    std::vector<WalkedTar> walked;
+    for (const Job& job : jobs) {
+      indexed.emplace_back(job, folder_);
+      walked.push_back(indexed.back().walk());
+    }
+    walk_tars(walked, is_stopped_);
+    std::vector<DoneTar> done;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      for (const Job::Wanted& wanted : jobs[i].wanted) (void)indexed[i].samples_of(wanted.kind);
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      DoneTar tar{.name = jobs[i].name, .has_end_mark = walked[i].has_end_mark};
+      for (const Job::Wanted& wanted : jobs[i].wanted)
+        tar.made.push_back(make(wanted, jobs[i].stamp, indexed[i], walked[i].end));
+      done.push_back(std::move(tar));
+    }
+    return done;
+  }
+
+  Made make(const Job::Wanted& wanted, const FileStamp& tar, Indexed& indexed,
+            std::uint64_t end) const {
+    Made made{.kind = wanted.kind};
+    if (wanted.kind == NativeKind::dali) {
+      made.is_kept = place_file(wanted.path, indexed.dali->head(), &indexed.dali->finish(),
+                                wanted.is_ours, request_.is_only_planned);
+    } else if (wanted.kind == NativeKind::energon) {
+      made.is_kept = place_file(wanted.path, "", &indexed.energon->finish(end), wanted.is_ours,
+                                request_.is_only_planned);
+    }
+    made.row = row_of(tar, wanted.path);
+    made.row.samples = indexed.samples_of(wanted.kind);
+    if (wanted.kind == NativeKind::wids) made.row.md5 = indexed.wids->md5();
+    return made;
+  }
+
+  void take(DoneTar tar) {
+    for (Made& made : tar.made) {
+      if (made.kind != NativeKind::wids)
+        ++(made.is_kept ? counts_[made.kind].kept : counts_[made.kind].written);
+      journal_.set(name_of(made.kind), tar.name, std::move(made.row));
+    }
+    if (!tar.has_end_mark && without_mark_++ == 0) first_without_mark_ = tar.name;
+  }
+
+  void place_lists(NativeKind kind) {
+    std::vector<ShardCount>& shards = counts_[kind].shards;
+    for (const std::string& name : names_) {
+      const NativeJournal::Row& row = *journal_.find(name_of(kind), name);
+      shards.push_back({name, row.samples, row.tar_bytes, row.md5});
+    }
+    for (const ListOfShards& list : lists_of(kind, shards)) place_list(kind, list);
+  }
+
+  void place_list(NativeKind kind, const ListOfShards& list) {
+    const std::string path = join_path(folder_, list.name);
+    if (list.is_for_users && stands(path)) return;
+    if (list.name.starts_with(kEnergonFolder) && !request_.is_only_planned)
+      (void)make_directory(join_path(folder_, kEnergonFolder));
+    const NativeJournal::Row* row = journal_.find("file", list.name);
+    const bool is_ours = row != nullptr && row->wrote(stamp_of_file(path));
+    const bool is_kept = place_file(path, list.content, nullptr, is_ours, request_.is_only_planned);
+    ++(is_kept ? counts_[kind].kept : counts_[kind].written);
+    if (!request_.is_only_planned) journal_.set("file", list.name, row_of({}, path));
+  }
+
+  std::string folder_;
+  std::vector<std::string> names_;
+  const NativeIndexRequest& request_;
+  const Events& events_;
+  NativeJournal journal_;
+  std::deque<Job> jobs_;
+  std::uint64_t without_mark_ = 0;
+  std::string first_without_mark_;
+  std::map<NativeKind, Counts> counts_;
+  std::atomic<bool> is_stopped_ = false;
+};
+
+}  // namespace
+
+std::vector<NativeKind> parse_native_kinds(const std::string& text) {
+  constexpr NativeKind kKinds[] = {NativeKind::wids, NativeKind::dali, NativeKind::energon};
+  std::vector<NativeKind> kinds;
+  std::string_view left = text;
+  do {
+    const std::string_view word = left.substr(0, left.find(','));
+    left.remove_prefix(std::min(word.size() + 1, left.size()));
+    const auto kind =
+        std::ranges::find_if(kKinds, [&](NativeKind each) { return name_of(each) == word; });
+    if (kind == std::end(kKinds)) {
+      throw Error(Code::usage, "--native: '{}' is not one of wids, dali and energon",
+                  printable(word))
+          .hint("name one or more of them: --native wids,dali");
+    }
+    if (std::ranges::count(kinds, *kind) == 0) kinds.push_back(*kind);
+  } while (!left.empty());
+  return kinds;
+}
+
+std::vector<std::string> tars_of_words(const std::vector<std::string>& words) {
+  std::vector<std::string> tars;
+  for (const std::string& word : words) {
+    const std::optional<struct stat> facts = facts_behind(word);
+    if (facts && S_ISREG(facts->st_mode)) {
+      tars.push_back(word);
+    } else if (facts && S_ISDIR(facts->st_mode)) {
+      std::vector<std::string> names;
+      visit_names(word, [&](const std::string& name) {
+        if (name.ends_with(kTarSuffix) && !name.starts_with('.')) names.push_back(name);
+        return true;
+      });
+      if (names.empty()) {
+        throw Error(Code::not_found, "holds no file that is called X.tar")
+            .at(word)
+            .hint("name the folder that holds the tars themselves");
+      }
+      std::ranges::sort(names, is_naturally_less);
+      for (const std::string& name : names) tars.push_back(join_path(word, name));
+    } else {
+      const auto listed = files_of_any_kind(word);
+      if (!listed) throw Error(Code::not_found, "is neither a tar nor a folder of tars").at(word);
+      for (const SetMember& member : *listed) tars.push_back(member.path);
+    }
+  }
+  return tars;
+}
+
+NativeIndexReport write_native_indexes(const NativeIndexRequest& request, const Events& events) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> folders;
+  for (const std::string& tar : request.tars) {
+    const std::string folder = folder_of_file(tar);
+    auto at = std::ranges::find(folders, folder, &decltype(folders)::value_type::first);
+    if (at == folders.end()) at = folders.insert(at, {folder, {}});
+    at->second.push_back(tar.substr(tar.rfind('/') + 1));
+  }
+  NativeIndexReport report;
+  for (auto& [folder, names] : folders)
+    FolderOfTars(folder, std::move(names), request, events).run(report);
+  return report;
+}
+
+}  // namespace shale

@@ -1,0 +1,60 @@
+#include "shale/native/placed_file.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "shale/base/bytes.hpp"
+#include "shale/base/path_text.hpp"
+#include "shale/io/atomic_file.hpp"
+#include "shale/io/input_file.hpp"
+#include "shale/io/output_file.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 256 << 10;
+
+// Piece by piece, until `use` has had enough.
+void for_each_piece(std::string_view head, ScratchFile* rest,
+                    const std::function<bool(Bytes piece)>& use) {
+  if (!use(as_bytes(head)) || rest == nullptr) return;
+  std::vector<std::byte> buffer(std::min(kPieceBytes, rest->size()));
+  for (std::uint64_t at = 0; at < rest->size(); at += buffer.size()) {
+    buffer.resize(std::min<std::uint64_t>(buffer.size(), rest->size() - at));
+    rest->read_exact(at, buffer);
+    if (!use(buffer)) return;
+  }
+}
+
+}  // namespace
+
+std::string written_beside(const std::string& path, std::string_view head, ScratchFile* rest) {
+  std::string temporary =
+      join_path(folder_of_file(path), "." + path.substr(path.rfind('/') + 1) + ".shale-new");
+  remove_file(temporary);  // of a run that was killed
+  OutputFile file(temporary, {.io = IoMode::buffered, .buffer_bytes = 64 << 10, .buffers = 1});
+  for_each_piece(head, rest, [&](Bytes piece) {
+    file.append(piece);
+    return true;
+  });
+  (void)file.finish();
+  return temporary;
+}
+
+bool has_content(const std::string& path, std::string_view head, ScratchFile* rest) {
+  const InputFile file(path);
+  if (file.size() != head.size() + (rest != nullptr ? rest->size() : 0)) return false;
+  std::uint64_t at = 0;
+  bool is_same = true;
+  std::vector<std::byte> there;
+  for_each_piece(head, rest, [&](Bytes piece) {
+    there.resize(piece.size());
+    file.read_exact(at, there);
+    at += piece.size();
+    return is_same = std::ranges::equal(there, piece);
+  });
+  return is_same;
+}
+
+}  // namespace shale
