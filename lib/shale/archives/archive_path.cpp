@@ -10,6 +10,7 @@
 #include "shale/archives/archive_set.hpp"
 #include "shale/archives/stream_path.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/datasets/file_format.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
@@ -80,9 +81,7 @@ std::optional<ArchivePath> archives_in_words(const std::string& path) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<ArchivePath> archive_of_path(const std::string& path) {
+std::optional<ArchivePath> archive_at(const std::string& path) {
   const std::optional<StandingPart> part = standing_part_of_path(path);
   if (part && S_ISREG(part->facts.st_mode)) {
     if (!archive_kind_of(part->path)) return std::nullopt;
@@ -95,6 +94,16 @@ std::optional<ArchivePath> archive_of_path(const std::string& path) {
   std::vector<std::string> archives = archives_of_folder(part->path);
   if (archives.empty()) return std::nullopt;
   return ArchivePath{std::move(archives), part->rest};
+}
+
+}  // namespace
+
+std::optional<ArchivePath> archive_of_path(const std::string& path, TarsAs tars) {
+  std::optional<ArchivePath> found = archive_at(path);
+  if (!found || !found->folder.empty() || tars == TarsAs::files) return found;
+  const std::string& first = found->archives.front();
+  if (archive_kind_of(first) != ArchiveKind::tar) return found;
+  return tars == TarsAs::samples || is_archive_of_samples(first) ? std::nullopt : found;
 }
 
 std::string shown_archives(const ArchivePath& path, const std::string& given) {

@@ -12,12 +12,18 @@ struct ArchivePath {
   std::string folder;                 ///< in them; empty: the root
 };
 
+/// What tar archives are read as: by content (is_archive_of_samples); as files of a folder; as
+/// samples.
+enum class TarsAs { found, files, samples };
+
 /// Nullopt for a path that does not lead to or into a tar or zip archive, as far as its beginning
 /// tells; a zip archive of arrays is none. Several are named by a list of their names
 /// ("@tars.txt"), a pattern, or a folder that holds nothing else but text and hidden files: then
-/// their names say that they are archives. Errors: Code::io; those of files_of_set for lists and
+/// their names say that they are archives. Of archives of samples only a folder in one leads to
+/// files, unless they are asked for. Errors: Code::io; those of files_of_set for lists and
 /// patterns.
-[[nodiscard]] std::optional<ArchivePath> archive_of_path(const std::string& path);
+[[nodiscard]] std::optional<ArchivePath> archive_of_path(const std::string& path,
+                                                         TarsAs tars = TarsAs::found);
 
 /// What messages call them: the path that was given, or, where a pattern was made of several
 /// words, the first of them.

@@ -40,6 +40,14 @@ constexpr OtherFile kOtherFiles[] = {
      "**{{k: v for k, v in scipy.io.loadmat('{}').items() if k[0] != '_'}})\" && shale info x.npz"},
 };
 
+const Format* format_of_samples_in_tar() {
+  const auto formats = all_formats();
+  const auto found = std::ranges::find_if(formats, [](const Format* format) {
+    return std::ranges::find(format->dialects, Dialect::webdataset) != format->dialects.end();
+  });
+  return found == formats.end() ? nullptr : *found;
+}
+
 }  // namespace
 
 std::optional<std::string> file_of_path(const std::string& path) {
@@ -53,10 +61,18 @@ std::optional<std::string> file_of_path(const std::string& path) {
   return is_file(facts_behind(data)) ? std::optional(std::move(data)) : std::nullopt;
 }
 
-const Format* detect_file(const InputFile& file) {
+const Format* detect_file(const InputFile& file, const Parsing& parsing) {
   std::vector<std::byte> head(std::min(kProbeBytes, file.size()));
   file.read_exact(0, head);
-  return detect_format({file.path(), head, file.size(), &file});
+  const Format* const found = detect_format({file.path(), head, file.size(), &file});
+  // Any archive may be one of samples.
+  const bool is_asked = found == nullptr && parsing.dialect == Dialect::webdataset;
+  return is_asked ? format_of_samples_in_tar() : found;
+}
+
+bool is_archive_of_samples(const std::string& path) {
+  const Format* const format = detect_file(InputFile(path));
+  return format != nullptr && format == format_of_samples_in_tar();
 }
 
 std::optional<Error> known_but_not_read(const std::string& path) {
@@ -128,8 +144,8 @@ Error unrecognized(const std::string& path) {
       "formats");
 }
 
-const Format& format_of_file(const InputFile& file) {
-  const Format* format = detect_file(file);
+const Format& format_of_file(const InputFile& file, const Parsing& parsing) {
+  const Format* format = detect_file(file, parsing);
   if (format == nullptr) throw unrecognized(file.path());
   if (format->survey == nullptr) {
     throw Error(Code::unsupported, "{} files of other tools are not supported yet", format->name)

@@ -15,8 +15,12 @@ namespace shale {
 /// anything else.
 [[nodiscard]] std::optional<std::string> file_of_path(const std::string& path);
 
-/// The format of a file, by its content; null if it is of none.
-[[nodiscard]] const Format* detect_file(const InputFile& file);
+/// The format of a file, by its content, or else the one that the dialect asked for is of; null if
+/// it is of none.
+[[nodiscard]] const Format* detect_file(const InputFile& file, const Parsing& parsing = {});
+/// A tar archive that holds samples, as its content says, and not the files of a folder. Errors:
+/// same as InputFile.
+[[nodiscard]] bool is_archive_of_samples(const std::string& path);
 /// The error for a file of a kind that is known, but not read, with the way round: archives of
 /// other programs, MATLAB 5. Nullopt for any other. Errors: Code::io.
 [[nodiscard]] std::optional<Error> known_but_not_read(const std::string& path);
@@ -27,7 +31,7 @@ namespace shale {
 [[nodiscard]] Error unrecognized(const std::string& path);
 /// As detect_file, if the format reads files of other tools. Errors: Code::unsupported if none
 /// reads such files.
-[[nodiscard]] const Format& format_of_file(const InputFile& file);
+[[nodiscard]] const Format& format_of_file(const InputFile& file, const Parsing& parsing = {});
 
 /// What a file holds. No dialect, or own: as shale wrote it, if it did, else plain. Errors:
 /// same as Format::recognize and Format::survey.

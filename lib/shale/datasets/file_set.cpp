@@ -141,12 +141,19 @@ struct LookedAt {
   const Format* format = nullptr;
 };
 
+// What other programs write beside the files of a set.
+bool is_beside_files(std::string_view name) {
+  constexpr std::string_view kBeside[] = {".idx", ".parquet"};
+  return ends_with_any(name, kBeside);
+}
+
 // A name is believed here: the file is looked at when it is opened.
 LookedAt look_at_entry(const std::string& path, std::string_view name) {
   for (const Format* format : all_formats()) {
     if (format->survey != nullptr && has_suffix_of(*format, name))
       return {Entry::file_of_set, format};
   }
+  if (is_beside_files(name)) return {Entry::text, nullptr};
   const InputFile file(path);
   if (const Format* format = detect_file(file); format != nullptr && format->survey != nullptr)
     return {Entry::file_of_set, format};
@@ -260,6 +267,13 @@ FilesOfFolder list_files_of(const std::string& folder) {
     throw is_in_the_way(folder, odd);
   if (!is_set) return {};
   std::ranges::sort(all.files, is_naturally_less, &SetMember::name);
+  // The name of an archive does not say whether it holds samples or the files of a folder.
+  const bool may_be_of_folders =
+      all.format != nullptr &&
+      std::ranges::find(all.format->dialects, Dialect::webdataset) != all.format->dialects.end();
+  if (may_be_of_folders && !facts_behind(join_path(folder, kSetIndexFolder)) &&
+      !is_archive_of_samples(all.files.front().path))
+    return {};
   return all;
 }
 

@@ -239,7 +239,7 @@ class Indexing {
 
   const Format& describe_file() {
     events_.stop_if_asked();
-    const Format& format = format_of_file(files_[0]);
+    const Format& format = format_of_file(files_[0], parsing_);
     if (known_) {
       adopt_known();
       return format;

@@ -51,7 +51,7 @@ std::optional<UnpackedFile> unpack(OpenedDataset& dataset, const ForeignRequest&
                                    const DatasetRequest& request,
                                    const std::vector<std::string>& fields, const Events& events) {
   const InputFile input(indexing.file);
-  const Format& format = format_of_file(input);
+  const Format& format = format_of_file(input, indexing.parsing);
   if (format.unpack == nullptr) return std::nullopt;
   UnpackedFile unpacked{std::make_shared<const NamelessFile>(indexing.scratch_folder), {}};
   bool is_announced = false;
@@ -190,9 +190,9 @@ bool unpack_arrays(OpenedDataset& dataset, const DatasetRequest& request, Foreig
 // A file whose samples lie along other axes than the first is unpacked, whatever it is.
 void turn_file(OpenedDataset& dataset, const DatasetRequest& request,
                const ForeignRequest& indexing, const Events& events) {
-  if (format_of_file(InputFile(indexing.file)).list_contents == nullptr) {
+  if (format_of_file(InputFile(indexing.file), indexing.parsing).list_contents == nullptr) {
     throw Error(Code::usage, "--axis is for arrays, but the input is {}",
-                format_of_file(InputFile(indexing.file)).a_file)
+                format_of_file(InputFile(indexing.file), indexing.parsing).a_file)
         .at(indexing.file)
         .hint("leave out --axis");
   }

@@ -84,6 +84,17 @@ bool wants_rows(const OrderRequest& order) {
 
 // ---- files, in folders, archives and lists
 
+// What only files of a folder have makes files of the members of any archive.
+TarsAs tars_as(const InputRequest& request) {
+  if (request.container.parsing.dialect == Dialect::webdataset) return TarsAs::samples;
+  std::uint32_t bit = 1;
+  for (const InputOption& option : kInputOptions) {
+    if ((kTakesOfFolders & bit) != 0 && option.is_given(request)) return TarsAs::files;
+    bit <<= 1U;
+  }
+  return TarsAs::found;
+}
+
 FolderRequest folder_request(const SoughtInput& input) {
   const InputRequest& request = input.request;
   FileRequest files = request.files;
@@ -183,7 +194,7 @@ void refuse_other_files(const std::string& folder) {
 
 Recognition recognize_folder(SoughtInput& input) {
   if (!input.is_one()) return {};
-  const std::optional<ArchivePath> archive = archive_of_path(input.path());
+  const std::optional<ArchivePath> archive = archive_of_path(input.path(), tars_as(input.request));
   const Place place = archive ? Place::other_folder : look_at(input.path());
   const bool is_folder = place == Place::empty_folder || place == Place::other_folder;
   if (!is_folder || (!archive && file_of_path(input.path()))) return {};
@@ -379,8 +390,9 @@ Recognition recognize_dataset(SoughtInput& input) {
   if (place == Place::unfinished) return {};
   const bool is_readable =
       place == Place::dataset || files_of_set(input.path()) ||
-      (place == Place::other_file ? detect_file(InputFile(input.path())) != nullptr
-                                  : file_of_path(input.path()).has_value());
+      (place == Place::other_file
+           ? detect_file(InputFile(input.path()), input.request.container.parsing) != nullptr
+           : file_of_path(input.path()).has_value());
   if (!is_readable) return {};
   return {Certainty::certain, [](SoughtInput& found) { return open_stored(found, {}); }};
 }

@@ -181,9 +181,9 @@ std::optional<TarMember> TarReader::take_header(Bytes block) {
 void TarReader::take_extension(Bytes data) {
   const std::string_view text = as_text(data);
   if (extension_ == 'L') {
-    long_path_ = text.substr(0, text.find('\0'));
+    long_path_ = Text{std::string(text.substr(0, text.find('\0'))), offset_};
   } else if (extension_ == 'K') {
-    long_target_ = text.substr(0, text.find('\0'));
+    long_target_ = Text{std::string(text.substr(0, text.find('\0'))), offset_};
   } else {
     take_pax(data, extension_ == 'g' ? global_ : next_);
   }
@@ -213,7 +213,7 @@ void TarReader::take_pax(Bytes data, Overrides& into) const {
       if (value.find('\0') != std::string_view::npos)
         throw malformed("a name in a PAX header holds a NUL", where_, at);
       to.reset();
-      if (!value.empty()) to = value;
+      if (!value.empty()) to = Text{std::string(value), at + (*length - value.size() - 1)};
     };
     if (key == "path") set(into.path);
     if (key == "linkpath") set(into.target);
@@ -272,13 +272,16 @@ TarMember TarReader::member_of(Bytes block, char type) {
   const std::string_view prefix = has_prefix ? text_at(block, kPrefixAt, kPrefixBytes) : "";
   member.path = prefix.empty() ? "" : std::string(prefix) + "/";
   member.path += text_at(block, kNameAt, kNameBytes);
+  member.path_offset = prefix.empty() ? offset_ + kNameAt : kInTwoPieces;
   member.target = text_at(block, kTargetAt, kTargetBytes);
-  const auto replace = [](std::string& what, const Override& by) {
-    if (by) what = *by;
-  };
-  for (const Override& path : {global_.path, long_path_, next_.path}) replace(member.path, path);
-  for (const Override& target : {global_.target, long_target_, next_.target})
-    replace(member.target, target);
+  for (const Override* path : {&global_.path, &long_path_, &next_.path}) {
+    if (!*path) continue;
+    member.path = (*path)->text;
+    member.path_offset = (*path)->offset;
+  }
+  for (const Override* target : {&global_.target, &long_target_, &next_.target}) {
+    if (*target) member.target = (*target)->text;
+  }
   for (const std::string* text : {&member.path, &member.target}) {
     if (text->size() <= kMostTarPathBytes) continue;
     throw Error(Code::limit, "a name of {} bytes, more than {}", text->size(), kMostTarPathBytes)
@@ -288,8 +291,8 @@ TarMember TarReader::member_of(Bytes block, char type) {
   refuse_odd_type(type, member.path);
 
   std::optional<std::uint64_t> bytes = number_at(block, kSizeAt, kSizeBytes);
-  for (const Override& size : {global_.size, next_.size}) {
-    if (size) bytes = decimal(*size);
+  for (const Override* size : {&global_.size, &next_.size}) {
+    if (*size) bytes = decimal((*size)->text);
   }
   if (!bytes)
     throw malformed(fmt::format("size of member {} is not a number", printable(member.path)),

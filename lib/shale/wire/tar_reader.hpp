@@ -44,13 +44,17 @@ inline constexpr std::uint64_t kEndOfTarStream = std::uint64_t{1} << 62;
 /// True for a block that is the header of a member, by its checksum.
 [[nodiscard]] bool is_tar_header(Bytes block);
 
+/// The place of a name that the header has in two pieces.
+inline constexpr std::uint64_t kInTwoPieces = ~std::uint64_t{0};
+
 /// A member of a tar archive: where it is, unread.
 struct TarMember {
   enum class Type { file, folder, hard_link, symbolic_link, special /**< a device or FIFO */ };
   Type type = Type::file;
-  std::string path;          ///< as it stands there: raw bytes, without NUL; maybe "../x", "/x", ""
-  std::string target;        ///< of a link
-  std::uint64_t header = 0;  ///< offset of its header
+  std::string path;    ///< as it stands there: raw bytes, without NUL; maybe "../x", "/x", ""
+  std::string target;  ///< of a link
+  std::uint64_t path_offset = 0;        ///< of the bytes of `path`, or kInTwoPieces
+  std::uint64_t header = 0;             ///< offset of its header
   std::uint64_t offset = 0, bytes = 0;  ///< of its data
 };
 
@@ -83,7 +87,11 @@ class TarReader {
 
  private:
   enum class State { header, extension, second_zeros, padding };
-  using Override = std::optional<std::string>;
+  struct Text {
+    std::string text;
+    std::uint64_t offset = 0;
+  };
+  using Override = std::optional<Text>;
   struct Overrides {
     Override path, target, size;
     bool is_sparse = false;

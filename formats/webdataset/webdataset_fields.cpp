@@ -1,0 +1,104 @@
+#include "formats/webdataset/webdataset_fields.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "shale/base/trimmed.hpp"
+#include "shale/data/field_name.hpp"
+#include "shale/image/probe.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::string_view kImage = "image", kLabel = "label", kClass = "cls";
+
+std::string_view last_part(std::string_view extension) {
+  return extension.substr(extension.rfind('.') + 1);
+}
+
+// "seg" of "seg.png"; empty if there are not two parts.
+std::string_view first_of_two(std::string_view extension) {
+  const std::size_t dot = extension.find('.');
+  return dot == extension.npos || dot != extension.rfind('.') ? "" : extension.substr(0, dot);
+}
+
+std::string_view short_name_of_part(std::string_view extension) {
+  return extension == kClass ? kLabel : is_image_extension(extension) ? kImage : "";
+}
+
+}  // namespace
+
+ValueType value_type_of(std::string_view extension) {
+  const std::string_view last = last_part(extension);
+  if (last == kClass) return ValueType::integer;
+  if (last == "txt") return ValueType::text;
+  if (last == "json") return ValueType::json;
+  return last == "npy" ? ValueType::array : ValueType::bytes;
+}
+
+bool is_image_extension(std::string_view extension) {
+  if (extension.find('.') != extension.npos) return false;
+  return extension == "gif" || has_image_suffix("." + std::string(extension));
+}
+
+std::map<std::string, std::string> fields_of_extensions(const std::vector<std::string>& extensions,
+                                                        bool has_one_image) {
+  const std::set<std::string, std::less<>> all(extensions.begin(), extensions.end());
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::size_t, std::less<>> taken;
+  for (const std::string& extension : all) {
+    std::string_view name = short_name_of_part(extension);
+    if (all.contains(name) || (name == kImage && !has_one_image)) name = "";
+    if (name.empty() && first_of_two(extension).empty()) name = extension;
+    if (name.empty()) continue;
+    names[extension] = field_name_of(name);
+    if (name != kImage || taken[std::string(kImage)] == 0) ++taken[names[extension]];
+  }
+  // Short names that are nobody else's, and no extension of their own.
+  std::map<std::string, std::size_t> shorts;
+  for (const std::string& extension : all) {
+    if (!names.contains(extension)) ++shorts[field_name_of(first_of_two(extension))];
+  }
+  for (const std::string& extension : all) {
+    if (names.contains(extension)) continue;
+    const std::string whole = field_name_of(extension);
+    std::string name = field_name_of(first_of_two(extension));
+    const bool is_free = shorts[name] == 1 && !taken.contains(name) && !all.contains(name);
+    if (!is_free) name = whole;
+    if (taken.contains(whole) || ++taken[name] > 1) continue;
+    names[extension] = std::move(name);
+  }
+  std::erase_if(names, [&](const auto& one) { return taken[one.second] > 1; });
+  return names;
+}
+
+std::map<std::string, std::string> plain_fields_of_extensions(
+    const std::vector<std::string>& extensions) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::size_t> taken;
+  for (const std::string& extension : extensions)
+    ++taken[names[extension] = field_name_of(extension)];
+  std::erase_if(names, [&](const auto& one) { return taken[one.second] > 1; });
+  return names;
+}
+
+std::optional<std::size_t> field_of_extension(const Schema& schema, std::string_view extension) {
+  if (const auto whole = schema.find(field_name_of(extension))) return whole;
+  std::string_view name = short_name_of_part(extension);
+  if (name.empty()) name = first_of_two(extension);
+  return name.empty() ? std::nullopt : schema.find(field_name_of(name));
+}
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  text = trimmed(text);
+  if (text.starts_with('+') && text.find('-') == text.npos) text.remove_prefix(1);
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end && !text.empty() ? std::optional(number)
+                                                              : std::nullopt;
+}
+
+}  // namespace shale
