@@ -7,6 +7,7 @@
 #include "shale/format/layout.hpp"
 #include "shale/wire/tar_writer.hpp"
 
+#include "formats/webdataset/webdataset_foreign.hpp"
 #include "formats/webdataset/webdataset_names.hpp"
 #include "formats/webdataset/webdataset_scan.hpp"
 #include "formats/webdataset/webdataset_writer.hpp"
@@ -31,6 +32,8 @@ constexpr OptionSpec kWebdatasetOptions[] = {{kLayoutOption, kDefaultLayout}};
 constexpr Kind kEveryKind[] = {Kind::bytes, Kind::text,   Kind::integer,
                                Kind::real,  Kind::tensor, Kind::list};
 
+constexpr Dialect kWebdatasetDialects[] = {Dialect::webdataset};
+
 constexpr ReaderCode kWebdatasetReader = {.library = "webdataset", .code = R"(import webdataset
 
 for sample in webdataset.WebDataset({{file}}, shardshuffle=False):
@@ -48,8 +51,7 @@ constexpr const Layout* kWebdatasetLayouts[] = {&kWholeKeysLayout};
 
 // What shale wrote: the header of a file that has a key where links have their target, or a record
 // of it. Of an archive without samples, nothing is evidence.
-int bid_for_webdataset(const Probe& probe) {
-  if (!is_tar_header(probe.head)) return 0;
+int bid_for_own_webdataset(const Probe& probe) {
   constexpr std::size_t kTypeOfMember = 156;
   const auto type = static_cast<char>(probe.head[kTypeOfMember]);
   if (type != '0' && type != 'x') return 0;
@@ -68,6 +70,12 @@ int bid_for_webdataset(const Probe& probe) {
   } catch (const Error&) {
     return 0;
   }
+}
+
+int bid_for_webdataset(const Probe& probe) {
+  if (!is_tar_header(probe.head)) return bid_for_compressed_samples(probe);
+  const int own = bid_for_own_webdataset(probe);
+  return own > 0 ? own : bid_for_samples_in_tar(probe);
 }
 
 ShardLayout webdataset_layout(const Schema& schema, const OptionSet&) {
@@ -101,11 +109,15 @@ const Format webdataset_format = {
             .streams = true},
     .aliases = kWebdatasetAliases,
     .a_file = "a tar archive",
+    .dialects = kWebdatasetDialects,
     .bid = bid_for_webdataset,
     .layout = webdataset_layout,
     .encode = encode_webdataset,
     .create_sizer = create_webdataset_sizer,
     .create_shard = create_webdataset_shard,
+    .survey = survey_webdataset,
+    .salvage = salvage_webdataset,
+    .unpack = unpack_webdataset,
     .scan = scan_webdataset_shard,
     .split_scan = split_webdataset_scan,
     .walk_list = walk_webdataset_list,

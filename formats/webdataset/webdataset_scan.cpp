@@ -18,6 +18,7 @@
 #include "shale/wire/npy_header.hpp"
 #include "shale/wire/tar_writer.hpp"
 
+#include "formats/webdataset/webdataset_foreign.hpp"
 #include "formats/webdataset/webdataset_names.hpp"
 #include "formats/webdataset/webdataset_writer.hpp"
 
@@ -386,6 +387,7 @@ ScanRows whole_shard() { return {.begin = {}, .end = {kMissing, kMissing}}; }
 
 void scan_webdataset_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                            const FindingSink& findings) {
+  if (input.layout.dialect != Dialect::own) return scan_foreign_webdataset(input, rows, findings);
   const ScanRows all = whole_shard();
   if (input.files[0].size() == 0) {
     FindingDraft draft(input.files[0], findings);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "shale/archives/stream_path.hpp"
+
 namespace shale {
 
 /// A folder in archives, by the path that a user gives: "x.tar", "x.zip/train", "x-{00..07}.tar".
@@ -11,10 +13,6 @@ struct ArchivePath {
   std::vector<std::string> archives;  ///< the files: one, or several that are one input
   std::string folder;                 ///< in them; empty: the root
 };
-
-/// What tar archives are read as: by content (is_archive_of_samples); as files of a folder; as
-/// samples.
-enum class TarsAs { found, files, samples };
 
 /// Nullopt for a path that does not lead to or into a tar or zip archive, as far as its beginning
 /// tells; a zip archive of arrays is none. Several are named by a list of their names

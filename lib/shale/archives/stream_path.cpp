@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/datasets/file_format.hpp"
 #include "shale/io/machine_limits.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/wire/stream_kind.hpp"
@@ -86,7 +87,7 @@ std::optional<StandingPart> standing_part_of_path(const std::string& path) {
   }
 }
 
-std::optional<StreamPath> stream_of_path(const std::string& path) {
+std::optional<StreamPath> stream_of_path(const std::string& path, TarsAs tars) {
   const std::string in_stdin = std::string(kStdin) + "/";
   if (path == kStdin) return StreamPath{path, ""};
   if (path.starts_with(in_stdin) && !facts_at(std::string(kStdin)))
@@ -94,8 +95,12 @@ std::optional<StreamPath> stream_of_path(const std::string& path) {
   const std::optional<StandingPart> part = standing_part_of_path(path);
   if (!part) return std::nullopt;
   const mode_t mode = part->facts.st_mode;
-  const bool is_stream = S_ISFIFO(mode) || (S_ISREG(mode) && is_compressed_archive(part->path));
-  return is_stream ? std::optional(StreamPath{part->path, part->rest}) : std::nullopt;
+  const bool is_archive = S_ISREG(mode) && is_compressed_archive(part->path);
+  if (!S_ISFIFO(mode) && !is_archive) return std::nullopt;
+  const bool may_be_samples = is_archive && part->rest.empty() && tars != TarsAs::files;
+  if (may_be_samples && (tars == TarsAs::samples || is_archive_of_samples(part->path)))
+    return std::nullopt;
+  return StreamPath{part->path, part->rest};
 }
 
 OpenedStream open_stream(const StreamPath& path, std::unique_ptr<InputStream> input,

@@ -12,6 +12,10 @@
 
 namespace shale {
 
+/// What tar archives are read as: by content (is_archive_of_samples); as files of a folder; as
+/// samples.
+enum class TarsAs { found, files, samples };
+
 /// The part of a path that stands, and what follows it: "x.tar/a/b" is x.tar and "a/b".
 struct StandingPart {
   std::string path, rest;
@@ -28,9 +32,11 @@ struct StreamPath {
 
 /// A path that leads into such an archive: "-" and "-/folder" (unless there is something of that
 /// name), a FIFO, and a file that is compressed with gzip or zstd and begins like a tar archive, or
-/// has the name of one: "x.tar.gz/folder". Nullopt for any other. Nothing is read of what can be
-/// read only once: what stdin holds shows when it is opened. Errors: Code::io.
-[[nodiscard]] std::optional<StreamPath> stream_of_path(const std::string& path);
+/// has the name of one: "x.tar.gz/folder". Nullopt for any other, and for a file of samples.
+/// Nothing is read of what can be read only once: what stdin holds shows when it is opened. Errors:
+/// Code::io.
+[[nodiscard]] std::optional<StreamPath> stream_of_path(const std::string& path,
+                                                       TarsAs tars = TarsAs::found);
 
 /// The same, and stdin may hold a list of files instead.
 [[nodiscard]] inline bool is_stdin(const StreamPath& path) { return path.file == kStdin; }

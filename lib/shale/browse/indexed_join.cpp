@@ -525,7 +525,7 @@ bool are_arrays_alone(const std::vector<std::string>& words) {
 bool is_listed_input(const std::string& path) {
   if (archive_of_path(path)) return true;
   // A compressed archive is read once: for a survey that is enough.
-  if (const std::optional<StreamPath> stream = stream_of_path(path)) {
+  if (const std::optional<StreamPath> stream = stream_of_path(path, TarsAs::files)) {
     const std::optional<struct stat> facts =
         is_stdin(*stream) ? std::nullopt : facts_behind(stream->file);
     return facts && S_ISREG(facts->st_mode);

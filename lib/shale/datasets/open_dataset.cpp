@@ -140,8 +140,9 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   const std::string file = std::exchange(indexing.file, unpacked->file->link());
   indexing.takes_damaged = false;
   // Whatever the file was; of a map of keys the values are others.
-  const bool is_map = format_of_file(InputFile(file)).open_map != nullptr;
-  if (indexing.parsing.is_given() && !is_map) indexing.parsing = Dialect::plain;
+  const bool is_map = format_of_file(InputFile(file), indexing.parsing).open_map != nullptr;
+  const bool stays_samples = indexing.parsing.dialect == Dialect::webdataset;
+  if (indexing.parsing.is_given() && !is_map && !stays_samples) indexing.parsing = Dialect::plain;
   if (unpacked->report.is_own) indexing.parsing = {};
   indexing.parsing.database.clear();
   const std::optional<Schema> schema = std::move(unpacked->report.schema);

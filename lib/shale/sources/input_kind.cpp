@@ -277,7 +277,7 @@ Error not_for_list(const InputRequest&, std::string_view option) {
 
 Recognition recognize_stream(SoughtInput& input) {
   if (!input.is_one() || archive_of_path(input.path())) return {};
-  const std::optional<StreamPath> path = stream_of_path(input.path());
+  const std::optional<StreamPath> path = stream_of_path(input.path(), tars_as(input.request));
   if (!path) return {};
   return {Certainty::certain, [path = *path](SoughtInput& found) {
             const FolderRequest folder = folder_request(found);

@@ -1,0 +1,168 @@
+"""WebDataset's tar archives by the programs that write them: GNU tar, bsdtar, Python's tarfile, webdataset's ShardWriter."""
+
+import gzip
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shale
+from conftest import jpeg, run_shale
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from tar_archives import FORMATS, add_bytes
+
+
+def array(values):
+    """An .npy file."""
+    content = io.BytesIO()
+    np.save(content, np.array(values, "<f4"))
+    return content.getvalue()
+
+
+def sample(i):
+    """By extension, as webdataset's decoders have them; one field is not in all samples."""
+    fields = {
+        "jpg": jpeg(i),
+        "cls": str(i % 7).encode(),
+        "txt": f"caption {i} ä".encode(),
+        "json": json.dumps({"i": i}).encode(),
+        "npy": array(range(i % 3 + 1)),
+        "seg.png": bytes([i]) * 9,
+    }
+    if i % 2:
+        fields["extra"] = b"x" * i
+    return fields
+
+
+def check(found, i):
+    expected = sample(i)
+    for name, extension in {"image": "jpg", "seg": "seg.png", "json": "json", "txt": "txt", "extra": "extra"}.items():
+        value = found[name].encode() if isinstance(found[name], str) else found[name]
+        assert (None if value is None else bytes(value)) == expected.get(extension), name
+    assert found["label"] == i % 7
+    np.testing.assert_array_equal(found["npy"], np.arange(i % 3 + 1, dtype="<f4"))
+
+
+def check_dataset(path, numbers, key=None, **options):
+    with shale.Dataset(path, **options) as dataset:
+        assert len(dataset) == len(numbers)
+        for row, i in enumerate(numbers):
+            check(dataset[row], i)
+            if key is not None:
+                assert dataset[row]["key"] == key(i)
+
+
+def write_tar(path, numbers, dialect="gnu", prefix=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w", format=FORMATS[dialect]) as archive:
+        for i in numbers:
+            for extension, content in sample(i).items():
+                add_bytes(archive, f"{prefix}{i:04}.{extension}", content)
+    return path
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("prefix", ["", "a/b/", "d" * 60 + "/" + "e" * 30 + "/", "ä/"])
+def test_tarfile(tmp_path, dialect, prefix):
+    """In its three formats, with names that fit into a header and names that do not."""
+    path = write_tar(tmp_path / "x.tar", range(9), dialect, prefix)
+    check_dataset(path, range(9), key=lambda i: f"{prefix}{i:04}")
+
+
+@pytest.mark.parametrize("program", ["tar", "bsdtar"])
+def test_tar_programs(tmp_path, program):
+    """Of a folder of files, sorted by name, without entries for folders."""
+    if shutil.which(program) is None:
+        pytest.skip(f"no {program}")
+    names = []
+    for i in range(9):
+        for extension, content in sample(i).items():
+            names.append(f"{i:04}.{extension}")
+            (tmp_path / names[-1]).write_bytes(content)
+    subprocess.run([program, "-cf", tmp_path / "x.tar", "-C", tmp_path, *names], check=True)
+    check_dataset(tmp_path / "x.tar", range(9), key=lambda i: f"{i:04}")
+
+
+def test_shard_writer(tmp_path):
+    """Of webdataset: shards as one dataset, by their folder and by a pattern; then what it reads of them is the same."""
+    webdataset = pytest.importorskip("webdataset")
+    with webdataset.ShardWriter(str(tmp_path / "s" / "x-%06d.tar").replace("/s/", "/"), maxcount=4, verbose=0) as writer:
+        for i in range(10):
+            writer.write({"__key__": f"{i:04}", **sample(i)})
+    pattern = str(tmp_path / "x-{000000..000002}.tar")
+    check_dataset(pattern, range(10), key=lambda i: f"{i:04}")
+    check_dataset(tmp_path, range(10))
+    read = list(webdataset.WebDataset(pattern, shardshuffle=False))
+    with shale.Dataset(pattern) as dataset:
+        assert [one["__key__"] for one in read] == [dataset[row]["key"] for row in range(len(dataset))]
+
+
+def test_layout_of_img2dataset(tmp_path):
+    """A Parquet file and counts beside each archive; they do not count. Converted, it holds the same."""
+    for shard in range(3):
+        write_tar(tmp_path / f"set/{shard:05}.tar", range(shard * 5, shard * 5 + 5))
+        (tmp_path / f"set/{shard:05}.parquet").write_bytes(b"PAR1\0\xff\0PAR1")
+        (tmp_path / f"set/{shard:05}_stats.json").write_text("{}")
+    run_shale("index", tmp_path / "set")
+    check_dataset(tmp_path / "set", range(15))
+    run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "record", "--quiet")
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "set", "--quiet")
+    check_dataset(tmp_path / "out", range(15), key=lambda i: f"{i:04}")
+
+
+def test_changed_shard_is_indexed_again_alone(tmp_path):
+    for shard in range(4):
+        write_tar(tmp_path / f"set/{shard:05}.tar", range(shard * 3, shard * 3 + 3))
+    run_shale("index", tmp_path / "set")
+    write_tar(tmp_path / "set/00002.tar", range(50, 54))
+    told = run_shale("index", tmp_path / "set").stdout.decode()
+    assert "1 indexed, 3 as they were" in told
+    check_dataset(tmp_path / "set", [0, 1, 2, 3, 4, 5, 50, 51, 52, 53, 9, 10, 11])
+    (tmp_path / "set/00001.tar").unlink()
+    assert "00001.tar" in run_shale("info", str(tmp_path / "set/{00000..00003}.tar"), code=1).stderr.decode()
+
+
+@pytest.mark.parametrize("option", [["--parse", "webdataset"], []])
+def test_compressed_archive_is_converted(tmp_path, option):
+    path = write_tar(tmp_path / "x.tar", range(9))
+    (tmp_path / "x.tar.gz").write_bytes(gzip.compress(path.read_bytes()))
+    run_shale("convert", tmp_path / "x.tar.gz", tmp_path / "out", "--to", "record", "--quiet", *option)
+    run_shale("verify", tmp_path / "out", "--against", path, "--quiet")
+    check_dataset(tmp_path / "out", range(9), key=lambda i: f"{i:04}")
+
+
+def test_samples_of_one_field_are_asked_for(tmp_path):
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        for i in range(4):
+            add_bytes(archive, f"{i}.txt", b"abc")
+    with shale.Dataset(tmp_path / "x.tar", parse="webdataset") as dataset:
+        assert dataset.types == {"txt": "text"} and len(dataset) == 4
+
+
+def test_what_is_whole_of_a_truncated_archive(tmp_path):
+    path = write_tar(tmp_path / "x.tar", range(9))
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    refused = run_shale("convert", path, tmp_path / "out", "--to", "record", code=3).stderr.decode()
+    assert "--on-error skip" in refused
+    run_shale("convert", path, tmp_path / "out", "--to", "record", "--on-error", "skip", "--quiet", code=4)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert 2 <= len(dataset) <= 5
+        for row in range(len(dataset)):
+            check(dataset[row], row)
+
+
+def test_options_of_folders_make_files_of_members(tmp_path):
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        for i in range(4):
+            add_bytes(archive, f"a/{i}.jpg", jpeg(i))
+            add_bytes(archive, f"a/{i}.txt", b"abc")
+    run_shale("convert", tmp_path / "x.tar", tmp_path / "out", "--to", "record", "--pairs", "on", "--quiet")
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert dataset[0]["key"] == "a/0.jpg" and dataset.types["label"] == "integer"
