@@ -15,6 +15,13 @@ namespace shale {
 /// no folder. Else it is an archive of a folder. Reads headers only. Errors: Code::io.
 [[nodiscard]] int bid_for_samples_in_tar(const Probe& probe);
 
+/// The same of an archive that is compressed with gzip or zstd as a whole, by its first 4 MiB.
+[[nodiscard]] int bid_for_compressed_samples(const Probe& probe);
+/// Errors: Code::unsupported for such an archive.
+void refuse_compressed_tar(const InputFile& file);
+/// Decompresses one: see Format::unpack.
+[[nodiscard]] std::optional<UnpackReport> unpack_webdataset(const UnpackRequest& request);
+
 /// The fields of all samples, from the headers of all members; of their data only short texts,
 /// numbers, JSON and what precedes arrays is read. Memory: a window of 256 KiB, 1024 extensions,
 /// and at most 32 MiB for the hashes of keys. Errors: Code::unsupported, by name, for sparse files,

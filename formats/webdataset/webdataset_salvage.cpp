@@ -4,6 +4,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/format/finding_draft.hpp"
 
 #include "formats/webdataset/webdataset_foreign.hpp"
 
@@ -75,29 +76,45 @@ class LostMembers {
     usual_ = run.extensions;
   }
 
-  // Where the first sample begins that is whole; the end of the file if there is none.
-  std::uint64_t next_whole(std::uint64_t damage, const std::string& cut) {
-    const std::uint64_t found = next_header(damage + kTarBlockBytes);
-    if (found == file_.size()) return found;
-    RunWalk runs(file_, pace_, found);
-    const std::optional<SampleRun> first = runs.next(), second = runs.next();
-    if (!first) return file_.size();
-    const std::uint64_t usual = usual_ != 0 ? usual_ : second ? second->extensions : 0;
-    if (first->extensions == usual && first->key != cut) return first->begin;
-    if (second) return second->begin;
-    return runs.walk().damage() ? next_whole(runs.walk().position(), first->key) : file_.size();
+  // Where the first sample begins that is whole; the end of the file if there is none. `cut`: the
+  // key of one that is not.
+  std::uint64_t next_whole(std::uint64_t damage, std::string cut) {
+    while (true) {
+      const std::uint64_t found = next_header(damage + kTarBlockBytes);
+      if (found == file_.size()) return found;
+      RunWalk runs(file_, pace_, found);
+      const std::optional<SampleRun> first = runs.next(), second = runs.next();
+      const std::uint64_t usual = usual_ != 0 ? usual_ : second ? second->extensions : 0;
+      if (first && first->extensions == usual && first->key != cut) return first->begin;
+      if (second) return second->begin;
+      if (!runs.walk().damage()) return file_.size();
+      damage = runs.walk().position();
+      cut = first ? first->key : "";
+    }
   }
 
-  // A header that is followed by another, or by the end.
   std::uint64_t next_header(std::uint64_t from) {
     const std::uint64_t size = file_.size();
     for (std::uint64_t at = from; at + kTarBlockBytes <= size; at += kTarBlockBytes) {
       pace_.step_to(at);
-      if (!is_tar_header(window_.view(at, kTarBlockBytes))) continue;
-      SampleWalk walk(file_, pace_, nullptr, at);
-      if (walk.next()) return at;
+      if (is_tar_header(window_.view(at, kTarBlockBytes)) && is_followed(at)) return at;
     }
     return size;
+  }
+
+  // By another header, or by the end: almost no bytes in the data of a member are.
+  bool is_followed(std::uint64_t header) {
+    TarReader reader(header, file_.size(), file_.path());
+    try {
+      const bool is_member = reader.take(window_.view(header, kTarBlockBytes)).has_value();
+      if (!is_member || reader.wanted() < kTarBlockBytes) return true;
+      const Bytes block = window_.view(reader.offset(), kTarBlockBytes);
+      return is_tar_header(block) ||
+             std::ranges::all_of(block, [](std::byte byte) { return byte == std::byte{0}; });
+    } catch (const Error& error) {
+      if (!is_about_bytes(error)) throw;
+      return false;
+    }
   }
 
   const InputFile& file_;

@@ -363,11 +363,13 @@ int bid_for_samples_in_tar(const Probe& probe) {
 
 Survey survey_webdataset(const InputFile& file, const Parsing& parsing,
                          const WalkProgress& progress) {
+  refuse_compressed_tar(file);
   return WebdatasetSurvey(file, parsing, progress).run();
 }
 
 Survey salvage_webdataset(const InputFile& file, const Parsing& parsing,
                           const WalkProgress& progress) {
+  refuse_compressed_tar(file);
   LostRanges lost = find_lost_members(file, progress);
   Survey survey = WebdatasetSurvey(file, parsing, progress, &lost).run();
   survey.lost = std::move(lost);

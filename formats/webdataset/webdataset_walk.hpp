@@ -12,10 +12,10 @@
 #include "shale/io/input_file.hpp"
 #include "shale/wire/tar_reader.hpp"
 
-// A tar archive as webdataset reads it: a sample is a run of members with one key, which is what
-// stands in front of the first dot of the last part of a member's name. What follows the dot, in
-// lower case, says which field the member is. Source: webdataset 0.2, tariterators.py
-// (base_plus_ext, group_by_keys).
+// A tar archive as webdataset reads it: a sample is a run of members with one key, the part of a
+// member's name before the first dot of its last component. What follows the dot, in lower case,
+// says which field the member is. Source: webdataset 0.2, tariterators.py (base_plus_ext,
+// group_by_keys).
 
 namespace shale {
 
@@ -28,7 +28,7 @@ struct SampleMember {
   bool is_first = false;             ///< of its sample
 };
 
-/// Members of one kind that are no values: how many, and the name of the first.
+/// Members of one kind that are not values: how many, and the name of the first.
 struct MembersAside {
   std::uint64_t count = 0;
   std::string first;

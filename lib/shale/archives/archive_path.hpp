@@ -14,10 +14,6 @@ struct ArchivePath {
   std::string folder;                 ///< in them; empty: the root
 };
 
-/// What tar archives are read as: by content (is_archive_of_samples); as files of a folder; as
-/// samples.
-enum class TarsAs { found, files, samples };
-
 /// Nullopt for a path that does not lead to or into a tar or zip archive, as far as its beginning
 /// tells; a zip archive of arrays is none. Several are named by a list of their names
 /// ("@tars.txt"), a pattern, or a folder that holds nothing else but text and hidden files: then
