@@ -10,6 +10,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
+#include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/manifest/image_report_json.hpp"
@@ -44,9 +45,13 @@ Json shape_facts(std::span<const std::uint64_t> shape) {
 
 Json schema_facts(const Manifest& manifest) {
   Json fields = Json::array();
-  for (const Field& field : manifest.schema.fields) {
-    Json json = {{"name", field.name}, {"kind", shale::name_of(field.kind)}};
-    if (const std::optional<DType> dtype = stored_dtype_of(field, manifest.layout.rows)) {
+  for (Field field : manifest.schema.fields) {
+    const std::optional<DType> dtype = stored_dtype_of(field, manifest.layout.rows);
+    if (dtype) field.dtype = *dtype;
+    Json json = {{"name", field.name},
+                 {"kind", shale::name_of(field.kind)},
+                 {"type", field_type_text(field)}};
+    if (dtype) {
       json["dtype"] = dtype->descr();
       json["shape"] = shape_facts(field.shape);
     }

@@ -19,6 +19,7 @@ class FieldInfo:
     kind: str  #: ``"bytes"``, ``"text"``, ``"integer"``, ``"real"``, ``"tensor"`` or ``"list"``
     dtype: Optional[str] = None  #: NumPy's description, such as ``"<f4"``, where all values have one
     shape: Optional[Tuple[int, ...]] = None  #: of one value, where all have one
+    type: Optional[str] = None  #: in words, as ``shale info`` prints it: ``"float32 (4, 5)"``
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def test_files_of_other_tools(maker, tmp_path):
 
 
 def test_arrays_as_they_are(arrays, tmp_path):
-    assert printed("info", "info", arrays / "x.npy")["fields"] == [{"name": "x", "kind": "tensor", "dtype": "|u1", "shape": [2, 3]}]
+    assert printed("info", "info", arrays / "x.npy")["fields"] == [{"name": "x", "kind": "tensor", "type": "uint8 (2, 3)", "dtype": "|u1", "shape": [2, 3]}]
     printed("ls", "ls", arrays / "x.npy")
     printed("resample", "resample", arrays / "x.npy", tmp_path / "out.npy")
     planned = printed("resample", "resample", f"x={arrays / 'x.npy'}", tmp_path / "out", "--to", "npy", "--dry-run")
