@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 
 #include "shale/base/error.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/layouts/map_value.hpp"
+#include "shale/layouts/value_layout.hpp"
 
 #include "formats/lmdb/lmdb_databases.hpp"
 #include "formats/lmdb/lmdb_meta.hpp"
@@ -39,7 +42,8 @@ class EntrySaving {
     (void)lmdb::walk_trees(
         request_.file, meta, {.reads_overflow_headers = true, .pace = &pace},
         [this](const lmdb::TreeEntry& entry) { take(entry); }, findings);
-    if (!can_save_) return std::nullopt;
+    // Of values none of which is of the form that was asked for, the survey says more.
+    if (!can_save_ || (saved_ == 0 && without_fields_ == lost_.size())) return std::nullopt;
     if (saved_ == 0) {
       throw Error(Code::damaged, "none of its entries is whole{}",
                   lost_.empty() ? "" : ": " + lost_.front().why)
@@ -78,7 +82,7 @@ class EntrySaving {
     const bool is_bad = !can_save_ || entry.value_offset == kMissing ||
                         bad_page_ == entry.page_offset / page_bytes_ ||
                         (saved_ > 0 && lmdb::compare_keys(last_key_, entry.key, 0) >= 0);
-    if (is_bad) return;
+    if (is_bad || is_without_fields(entry)) return;
     last_key_.assign(entry.key.begin(), entry.key.end());
     if (entry.value_bytes > request_.memory_bytes / 4) {
       throw too_large_value(entry.value_bytes)
@@ -95,11 +99,38 @@ class EntrySaving {
     ++saved_;
   }
 
+  // A value that is not of the form that was asked for, which would refuse the whole file.
+  bool is_without_fields(const lmdb::TreeEntry& entry) {
+    const Dialect dialect = request_.parsing.dialect.value_or(Dialect::plain);
+    if (dialect != Dialect::msgpack && dialect != Dialect::pickle) return false;
+    const layouts::StoredValue value{view_, entry.value_offset, entry.value_bytes,
+                                     request_.file.path()};
+    if (layouts::describes_file(as_text(entry.key), value)) return false;
+    try {
+      if (dialect == Dialect::pickle)
+        (void)layouts::facts_of(Dialect::pickle).parse(value);
+      else
+        (void)layouts::parse_map_of_fields(view_, value.begin, value.length, value.where);
+      return false;
+    } catch (const Error& error) {
+      if (!is_about_bytes(error)) throw;
+      lost_.push_back({.offset = value.begin,
+                       .length = value.length,
+                       .before = saved_,
+                       .why = "the value cannot be split into fields: " + error.message(),
+                       .key = std::string(as_text(entry.key))});
+      ++without_fields_;
+      return true;
+    }
+  }
+
   const UnpackRequest& request_;
+  WindowReader window_{request_.file};
+  const ViewBytes view_ = window_.views();
   const bool is_own_ = lmdb::have_one_tree(request_.file);
   OutputFile out_;
   lmdb::LmdbPageWriter pages_;
-  std::uint64_t page_bytes_ = 0, saved_ = 0;
+  std::uint64_t page_bytes_ = 0, saved_ = 0, without_fields_ = 0;
   bool can_save_ = true;
   std::optional<std::uint64_t> bad_page_;
   std::vector<std::byte> last_key_, value_;

@@ -5,6 +5,8 @@ import pickle
 import random
 import zlib
 
+import lmdb
+import msgpack
 import numpy as np
 import pytest
 import shale
@@ -55,3 +57,43 @@ def test_all_entries_of_pages_that_are_whole_come_out(tmp_path, is_packed):
         assert found == {key: everything[key] for key in found}
         assert len(found) > len(everything) - 60
         assert listed(out)
+
+
+@pytest.mark.parametrize("form, pack, bad", [("msgpack", msgpack.packb, b"\xc1bad"), ("pickle", pickle.dumps, b"\x80\x02bad.")])
+def test_values_that_are_not_of_the_form_are_left_out(tmp_path, form, pack, bad):
+    """One of them refused the whole file."""
+    path = tmp_path / "a.lmdb"
+    with lmdb.open(str(path), subdir=False, map_size=1 << 26, lock=False) as env, env.begin(write=True) as txn:
+        for number in range(300):
+            txn.put(b"%05d" % number, bad if number in (0, 7) else pack({"x": b"%d" % number * 100, "y": number}))
+    words = ["convert", path, tmp_path / "out", "--to", "record", "--parse", form]
+
+    assert b"sample '00000'" in run_shale(*words, code=1).stderr
+    run_shale(*words, "--on-error", "skip", code=4)
+
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [(sample["x"], sample["y"]) for sample in dataset] == [(b"%d" % n * 100, n) for n in range(300) if n not in (0, 7)]
+    rows = (tmp_path / "out/skipped.csv").read_text()
+    assert "00000,damaged-input" in rows and "00007,damaged-input" in rows and len(rows.splitlines()) == 3
+
+
+def test_a_file_of_another_form_is_refused_all_the_same(tmp_path):
+    path = tmp_path / "a.lmdb"
+    with lmdb.open(str(path), subdir=False, map_size=1 << 26, lock=False) as env, env.begin(write=True) as txn:
+        for number in range(50):
+            txn.put(b"%05d" % number, b"plain %d" % number)
+    refused = run_shale("convert", path, tmp_path / "out", "--to", "record", "--parse", "msgpack", "--on-error", "skip", code=1).stderr
+    assert b"--parse plain" in refused
+
+
+def test_keys_that_no_longer_fit_their_count_are_named(tmp_path):
+    path = tmp_path / "a.lmdb"
+    write_lmdb(
+        path,
+        {b"num-samples": b"90"} | {b"%s-%06d" % (kind, number): b"x" * 300 for kind in (b"image", b"label") for number in range(1, 91)},
+    )
+    content = path.read_bytes()
+    leaf = next(page for page in range(4, len(content) // PAGE) if content[page * PAGE + 10] == 2)
+    path.write_bytes(content[: leaf * PAGE] + bytes(PAGE) + content[(leaf + 1) * PAGE :])
+    said = run_shale("convert", path, tmp_path / "out", "--to", "record", *SKIP[:4], code=4).stderr
+    assert b"'num-samples' counts samples" in said and b"each entry is taken as a sample" in said
