@@ -220,21 +220,27 @@ DUPLICATES = {
 }
 
 
-@pytest.mark.parametrize("kind", DUPLICATES)
-@pytest.mark.parametrize("deleted", [0, 20])
-def test_each_value_of_a_key_is_a_sample(tmp_path, kind, deleted):
+def write_duplicates(path, kind, deleted=0):
+    """In the database "d"; without the first so many pairs, which are deleted again. Returns those that are there, as py-lmdb reads them."""
     flags, pairs = DUPLICATES[kind]
-    path = tmp_path / "a.lmdb"
     with lmdb.open(str(path), subdir=False, max_dbs=2, map_size=1 << 26, lock=False) as env:
         database = env.open_db(b"d", dupsort=True, **flags)
         with env.begin(write=True, db=database) as txn:
             for key, value in pairs:
                 txn.put(key, value)
-        with env.begin(write=True, db=database) as txn:
-            for key, value in pairs[:deleted]:
-                txn.delete(key, value)
+        if deleted:
+            with env.begin(write=True, db=database) as txn:
+                for key, value in pairs[:deleted]:
+                    txn.delete(key, value)
         with env.begin(db=database) as txn:
-            expected = list(txn.cursor())
+            return list(txn.cursor())
+
+
+@pytest.mark.parametrize("kind", DUPLICATES)
+@pytest.mark.parametrize("deleted", [0, 20])
+def test_each_value_of_a_key_is_a_sample(tmp_path, kind, deleted):
+    path = tmp_path / "a.lmdb"
+    expected = write_duplicates(path, kind, deleted)
     assert "its keys may have several values (MDB_DUPSORT)" in run_shale("info", path, "--database", "d").stdout.decode()
     assert [sample["value"] for sample in samples_in(path)] == [value for _, value in expected]
     run_shale("index", path, "--crc")
@@ -256,13 +262,8 @@ def test_each_value_of_a_key_is_a_sample(tmp_path, kind, deleted):
 @pytest.mark.parametrize("kind", list(DUPLICATES)[:3])
 def test_damage_of_a_file_whose_keys_have_several_values(tmp_path, kind):
     """Bytes of pages that only such files have are changed, and the file is truncated: nothing crashes, and what was indexed is found."""
-    flags, pairs = DUPLICATES[kind]
     path = tmp_path / "a.lmdb"
-    with lmdb.open(str(path), subdir=False, max_dbs=2, map_size=1 << 26, lock=False) as env:
-        database = env.open_db(b"d", dupsort=True, **flags)
-        with env.begin(write=True, db=database) as txn:
-            for key, value in pairs:
-                txn.put(key, value)
+    write_duplicates(path, kind)
     whole = path.read_bytes()
     run_shale("index", path, "--crc")
     stamps = path.stat()
