@@ -228,3 +228,70 @@ def test_images_without_suffix(tmp_path):
     assert found == wanted
     assert "a/README" in (tmp_path / "out/ignored.csv").read_text()
     assert b"same samples" in run_shale("verify", tmp_path / "out", "--against", tmp_path / "in").stdout
+
+
+def saved(path, arrays):
+    """As the suffix says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)
+    elif path.suffix == ".pt":
+        torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, path)
+    elif path.suffix == ".npy":
+        np.save(path, next(iter(arrays.values())))
+    else:
+        save_file(arrays, path)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "pt", "safetensors"])
+@pytest.mark.parametrize(("first", "second"), [("a.b", "a_b"), ("label", "label_array")])
+def test_two_names_that_would_be_one_field_are_refused(tmp_path, suffix, first, second):
+    """In one file, where the second would be lost, and in two, where they would be mixed up."""
+    saved(tmp_path / f"one/c/0.{suffix}", {first: np.arange(3.0), second: np.ones(3)})
+    saved(tmp_path / f"two/c/0.{suffix}", {first: np.arange(3.0)})
+    saved(tmp_path / f"two/c/1.{suffix}", {second: np.ones(3)})
+    for folder in ("one", "two"):
+        told = run_shale("convert", tmp_path / folder, tmp_path / "out", "--to", "record", "--ext", suffix, code=1).stderr.decode()
+        assert f"'{first}'" in told and f"'{second}'" in told and "--pairs bytes" in told, told
+        run_shale("convert", tmp_path / folder, tmp_path / f"{folder}-bytes", "--to", "record", "--ext", suffix, "--pairs", "bytes")
+
+
+def test_an_object_array_beside_an_array_of_the_same_field_is_refused(tmp_path):
+    saved(tmp_path / "in/c/0.npz", {"a.b": np.array([None, "x"], object), "a_b": np.arange(3.0)})
+    told = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--ext", "npz", code=1).stderr
+    assert b"both would be field 'a_b'" in told
+
+
+def test_files_of_which_none_has_an_array_are_refused(tmp_path):
+    (tmp_path / "views/a").mkdir(parents=True)
+    torch.save({"x": torch.arange(6).reshape(2, 3).T}, tmp_path / "views/a/0.pt")
+    saved(tmp_path / "objects/a/0.npz", {"x": np.array([None, "x"], object)})
+    saved(tmp_path / "empty/a/0.npz", {})
+    for folder, suffix in (("views", "pt"), ("objects", "npz"), ("empty", "npz")):
+        told = run_shale("convert", tmp_path / folder, tmp_path / "out", "--to", "record", "--ext", suffix, code=1).stderr
+        assert b"none of the files holds an array" in told and not (tmp_path / "out").exists(), told
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "pt", "safetensors"])
+def test_a_flat_folder(tmp_path, suffix):
+    """Also one whose files could be the parts of one array. It is compared and repaired as files, too."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    wanted = {f"part_{number}.{suffix}": np.arange(3.0) + number for number in range(4)}
+    for key, array in wanted.items():
+        saved(folder / key, {"x": array})
+    run_shale("convert", folder, out, "--to", "record", "--ext", suffix)
+    field = "data" if suffix == "npy" else "x"
+    found = samples_of(out)
+    assert set(found) == set(wanted) and all((found[key][field] == array).all() for key, array in wanted.items())
+    assert "label" not in found["part_0." + suffix]
+    assert b"same samples" in run_shale("verify", out, "--against", folder).stdout
+    shard = next(out.glob("*.tfrecord"))
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+    run_shale("repair", out, "--from", folder)
+    assert shard.read_bytes() == whole
+    (tmp_path / "labels.csv").write_text("".join(f"{key},{'ab'[number % 2]}\n" for number, key in enumerate(wanted)))
+    run_shale("convert", folder, tmp_path / "labelled", "--to", "record", "--ext", suffix, "--labels", tmp_path / "labels.csv")
+    assert [sample["label"] for sample in shale.Dataset(tmp_path / "labelled")] == [0, 1, 0, 1]
+    saved(folder / f"part_2.{suffix}", {"x": np.zeros(3)})
+    assert b"part_2" in run_shale("verify", out, "--against", folder, code=3).stderr

@@ -10,6 +10,7 @@
 #include "shale/arrays/sample_arrays.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/folders/file_tree.hpp"
@@ -38,6 +39,9 @@ class NamedArrays {
   void add(const std::string& path, const FolderRow& row, LeftOutList& left_out) {
     try {
       const SampleArrays found = arrays_of_sample(path, row.bytes, row.modified_ns);
+      for (const std::vector<SampleArray>* const arrays : {&found.arrays, &found.unread}) {
+        for (const SampleArray& array : *arrays) refuse_second_name(path, array);
+      }
       for (const SampleArray& array : found.arrays) add(path, array);
       // Bad content where others have the array.
       for (const SampleArray& array : found.unread) {
@@ -54,8 +58,9 @@ class NamedArrays {
     }
   }
 
-  [[nodiscard]] std::vector<Field> fields(LeftOutList& left_out) const {
-    if (names_.empty() && first_error_) throw Error(*first_error_);
+  // Of files in `folder`.
+  [[nodiscard]] std::vector<Field> fields(const std::string& folder, LeftOutList& left_out) const {
+    if (names_.empty()) throw no_arrays(folder);
     for (const auto& [field, unread] : unread_) {
       if (std::ranges::find(names_, field) == names_.end())
         left_out.add({.kind = "member", .name = unread.second, .reason = "not_an_array"});
@@ -71,6 +76,29 @@ class NamedArrays {
   }
 
  private:
+  [[nodiscard]] Error no_arrays(const std::string& folder) const {
+    if (first_error_) return *first_error_;
+    Error error(Code::bad_content,
+                "none of the files holds an array that lies in it as it is read");
+    return std::move(error.at(folder).hint(
+        "save them as dense arrays in C order (of tensors: x.contiguous()), or pass --pairs bytes "
+        "to take every file as the bytes that it is"));
+  }
+
+  // Two arrays in one field would be one that is lost, or two that are mixed up.
+  void refuse_second_name(const std::string& path, const SampleArray& array) {
+    const auto [known, is_new] = member_of_.try_emplace(array.field, array.member, path);
+    const auto& [member, first_path] = known->second;
+    if (is_new || member == array.member) return;
+    throw Error(
+        Code::bad_content, "holds an array '{}', and {} holds '{}': both would be field '{}'",
+        printable(array.member), printable(first_path), printable(member), printable(array.field))
+        .at(path)
+        .hint(
+            "save one of the two under another name, or pass --pairs bytes to take every file as "
+            "the bytes that it is");
+  }
+
   void add(const std::string& path, const SampleArray& array) {
     constexpr std::size_t kMostFields = 64;
     const auto found = std::ranges::find(names_, array.field);
@@ -91,7 +119,8 @@ class NamedArrays {
   ArrayHeaders headers_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> counts_;
-  std::map<std::string, std::pair<std::uint64_t, std::string>> unread_;  // how many, and a name
+  std::map<std::string, std::pair<std::string, std::string>> member_of_;  // by field; and its path
+  std::map<std::string, std::pair<std::uint64_t, std::string>> unread_;   // how many, and a name
   std::uint64_t files_ = 0;
   std::optional<Error> first_error_;
 };
@@ -147,7 +176,7 @@ std::vector<Field> find_own_arrays(const FolderRequest& request, const SoughtFil
   }
   files.rewind();
   if (are_named) {
-    own = named.fields(info.left_out);
+    own = named.fields(request.root, info.left_out);
   } else {
     headers.finish();
     own = {headers.type_of(0)};

@@ -157,7 +157,7 @@ class FolderList final : public InputList {
     if (unknown_class_ && info_.metadata != kMetadataWithLabels) throw Error(*unknown_class_);
     own_ = find_own_arrays(request_, sought_, *files_, *tree_, info_);
     if (pairs_) match_partners();
-    const bool may_be_flat = has_metadata_ || pairs_ || request_.files.may_be_flat;
+    const bool may_be_flat = has_metadata_ || pairs_ || !own_.empty() || request_.files.may_be_flat;
     if (!has_labels_ && !may_be_flat && loose_files_ > 0) throw no_class_folders();
     ignored_.finish();
     if (!request_.files.listing.written.empty()) store_listing(std::move(head));
@@ -437,7 +437,8 @@ class FolderList final : public InputList {
       }
     }
     const bool needs_classes = request_.needs_labels || request_.files.groups_frames;
-    const bool may_be_flat = metadata_ || pairs_ || request_.files.may_be_flat;
+    const bool may_be_flat = metadata_ || pairs_ || request_.files.may_be_flat ||
+                             !recorded_arrays(request_.files.suffixes).empty();
     if (loose_files_ > 0 && (!needs_classes || (classes.empty() && may_be_flat)))
       return list_flat_files();
     if (classes.empty() && loose_files_ > 0) throw no_class_folders();

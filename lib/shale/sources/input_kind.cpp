@@ -30,6 +30,7 @@
 #include "shale/sources/frames_source.hpp"
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
+#include "shale/sources/made_of_folder.hpp"
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/offered_whole.hpp"
 #include "shale/sources/settled_keys.hpp"
@@ -205,7 +206,8 @@ Recognition recognize_folder(SoughtInput& input) {
             try {
               return open_files(found.request, std::move(folder));
             } catch (const Error& error) {
-              if (error.code() == Code::bad_content) refuse_other_files(found.path());
+              if (error.code() == Code::bad_content && found.request.files.suffixes.empty())
+                refuse_other_files(found.path());
               throw;
             }
           }};
@@ -305,6 +307,7 @@ Recognition recognize_arrays(SoughtInput& input) {
     throw Error(Code::usage,
                 "--index-dir has no effect with --raw: such files are read as they are")
         .hint("leave out --index-dir");
+  if (are_files_samples(request.inputs, request.files.suffixes)) return {};
   ArrayWords read =
       words_as_indexed(request.inputs, request.container.index_folder, request.raw, input.events);
   const auto find = [&](bool takes_truncated) {
@@ -388,6 +391,7 @@ Recognition recognize_dataset(SoughtInput& input) {
   }
   const Place place = look_at(input.path());
   if (place == Place::unfinished) return {};
+  if (are_files_samples(input.request.inputs, input.request.files.suffixes)) return {};
   const bool is_readable =
       place == Place::dataset || files_of_set(input.path()) ||
       (place == Place::other_file
@@ -471,10 +475,12 @@ void refuse_idle_options(const InputRequest& request, const std::vector<JoinedGr
 }
 
 Recognition recognize_joined(SoughtInput& input) {
-  if (input.request.raw.is_given()) return {};
-  std::vector<JoinedGroup> groups = find_joined_groups(input.request.inputs);
+  const InputRequest& request = input.request;
+  if (request.raw.is_given() || are_files_samples(request.inputs, request.files.suffixes))
+    return {};
+  std::vector<JoinedGroup> groups = find_joined_groups(request.inputs);
   if (groups.empty()) return {};
-  refuse_idle_options(input.request, groups);
+  refuse_idle_options(request, groups);
   return {Certainty::certain,
           [groups = std::move(groups)](SoughtInput& found) { return open_joined(found, groups); }};
 }

@@ -9,6 +9,7 @@
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/shards/dataset_reader.hpp"
+#include "shale/shards/place.hpp"
 #include "shale/sources/dataset_source.hpp"
 #include "shale/sources/frames_source.hpp"
 
@@ -72,6 +73,12 @@ bool needs_labels(const Manifest& manifest) {
 }
 
 std::string suffixes_of(const Manifest& manifest) { return option_of(manifest, kSuffixesOption); }
+
+bool are_files_samples(std::span<const std::string> inputs, std::string_view suffixes) {
+  if (inputs.size() != 1 || suffixes.empty()) return false;
+  const Place place = look_at(inputs.front());
+  return place == Place::other_folder || place == Place::empty_folder;
+}
 
 bool holds_files_of_folder(const Manifest& manifest, const std::vector<NamedFolder>& folders) {
   if (!manifest.layout.is_of_one_file()) return true;

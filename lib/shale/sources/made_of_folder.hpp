@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ namespace shale {
 [[nodiscard]] const Field* find_input_field(const Manifest& manifest, std::string_view of_input);
 /// False: labels were left out, and are not missed.
 [[nodiscard]] bool needs_labels(const Manifest& manifest);
+/// Whether the files of a folder are samples by --ext, also where together they could be one array.
+[[nodiscard]] bool are_files_samples(std::span<const std::string> inputs,
+                                     std::string_view suffixes);
 /// The suffixes of its samples; empty: images.
 [[nodiscard]] std::string suffixes_of(const Manifest& manifest);
 

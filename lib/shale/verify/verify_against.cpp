@@ -370,11 +370,9 @@ void refuse_less_metadata(const VerifyRequest& request, const SourceInfo& source
 // A dataset has no folders but its own, hidden one; among images a name may be anything.
 bool has_folders(const std::string& path) {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {
-    if (entry.is_directory(ignored) && !entry.path().filename().string().starts_with('.'))
-      return true;
-  }
-  return false;
+  return std::ranges::any_of(std::filesystem::directory_iterator(path, ignored), [&](auto& entry) {
+    return entry.is_directory(ignored) && !entry.path().filename().string().starts_with('.');
+  });
 }
 
 // The folder of one would pass for a folder of files that are not samples.
@@ -488,6 +486,8 @@ void compare_with_join(const VerifyRequest& request, const OpenedDataset& datase
 
 void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, VerifyLog& log) {
   const Manifest& manifest = dataset.manifest;
+  if (are_files_samples(request.against, suffixes_of(manifest)))
+    return compare_with_files(request, dataset, std::nullopt, nullptr, log);
   if (!find_joined_groups(request.against).empty()) return compare_with_join(request, dataset, log);
   const std::string names = option_of(manifest, kFoldersOption);
   const std::vector<NamedFolder> folders = as_recorded(find_named_folders(request.against), names);
@@ -529,8 +529,8 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
         std::make_unique<InputStream>(std::string(kStdin), [&] { log.events().stop_if_asked(); });
     if (keep_if_list(*request.stdin_copy, *input)) input.reset();
   }
-  const bool is_list = stream && is_stdin(*stream) && request.stdin_copy->is_whole();
-  if (is_list) return compare_list(request, dataset, log);
+  if (stream && is_stdin(*stream) && request.stdin_copy->is_whole())
+    return compare_list(request, dataset, log);
   compare_with_files(request, dataset, stream, std::move(input), log);
 }
 
