@@ -69,6 +69,7 @@ NOT_FOLLOWED = {
         "pass --pairs bytes to take every file as the bytes that it is",
         "save one of the two under another name, or pass --pairs bytes to take every file as the bytes that it is",
         "save them as dense arrays in C order (of tensors: x.contiguous()), or pass --pairs bytes to take every file as the bytes that it is",
+        "leave it out of --label-column: only values without parts are taken",
     ),
     "needs tars with odd names, which tests/interop/test_native_indexes.py writes": (
         "names that every reader takes: 'shale convert TAR... OUT --to webdataset'; or leave this index out",

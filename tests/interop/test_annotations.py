@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 import shale
-from conftest import run_shale
+from conftest import run_shale, write
 from PIL import Image
 from pycocotools.coco import COCO
 
@@ -183,9 +183,47 @@ def test_what_voc_does_not_hold_is_left_out_by_name(tmp_path):
         (whole[:-20], "b.xml: byte"),
         (whole.replace("<xmin>1<", "<xmin>one<"), "no number 'xmin'"),
         ("<html></html>", "no element"),
+        (whole + whole, "more behind the end"),
+        (whole.replace("</bndbox>", "</bndbox><bndbox><xmin>9</xmin></bndbox>"), "more than one 'bndbox'"),
+        (whole.replace("<name>dog", "<name>cat</name><name>dog"), "more than one 'name'"),
+        (whole.replace("<name>dog", "<name>d<!-- -->og"), "'name' of several pieces"),
+        (whole.replace("<name>dog", "<name>d\udcf6g"), "'name' that is not UTF-8"),
+        ("<?xml version='1.0' encoding='GBK'?>" + whole.replace("<name>dog", "<name>\u00e8"), "encoding 'GBK'"),
     ):
-        (folder / "b.xml").write_text(bad)
+        (folder / "b.xml").write_bytes(bad.encode(errors="surrogateescape"))
         assert fact in run_shale("convert", folder, tmp_path / "no", "--to", "record", "--labels", folder, code=1).stderr.decode()
+
+
+def test_what_has_parts_is_not_offered(tmp_path):
+    folder = photos(tmp_path / "train", ["a.jpg"])
+    one = voc([("dog", (1, 2, 3, 4), {"pose": "Left"})])
+    (folder / "a.xml").write_text(one.replace("</object>", "<part><name>head</name></part></object>"))
+    told = run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", folder, code=4).stderr.decode()
+    assert "left out: part, pose; --label-column" in told
+    words = told.split("takes them: ")[1].split()[0]
+    run_shale("convert", folder, tmp_path / "named", "--to", "record", "--labels", folder, "--label-column", words)
+    told = run_shale("convert", folder, tmp_path / "no", "--to", "record", "--labels", folder, "--label-column", "boxes,part", code=1)
+    assert b"has parts in its 'part'" in told.stderr and b"leave it out of --label-column" in told.stderr
+
+
+@pytest.mark.parametrize("member", ["images", "annotations", "categories"])
+def test_a_member_of_coco_that_comes_twice_is_refused(tmp_path, member, random_number):
+    """json.load takes the last one."""
+    folder = photos(tmp_path / "photos", ["a.jpg", "b.jpg"])
+    made = json.dumps(instances(["a.jpg", "b.jpg"], random_number))
+    (tmp_path / "coco.json").write_text(made[:-1] + f', "{member}": []}}')
+    told = run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", tmp_path / "coco.json", code=1)
+    assert f"has two arrays '{member}'" in told.stderr.decode()
+
+
+@pytest.mark.parametrize("name", ['"caf\\xE9"', "'it''s'", '"a" b', "'open"])
+def test_names_in_yaml_with_escapes_are_refused(tmp_path, name):
+    folder = photos(tmp_path / "images", ["a.jpg"])
+    write(tmp_path, "labels/a.txt", b"1 .1 .2 .3 .4\n")
+    for content in (f"names: [cat, {name}]\n", f"names:\n- cat\n- {name}\n", f"names:\n  0: cat\n  1: {name}\n"):
+        (tmp_path / "data.yaml").write_text(content)
+        told = run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", tmp_path / "labels", code=1)
+        assert b"in a way that is not read" in told.stderr, content
 
 
 @pytest.mark.parametrize(
@@ -258,6 +296,19 @@ def test_what_yolo_does_not_mean_is_refused(tmp_path):
         "convert", folder, tmp_path / "no", "--to", "record", "--labels", labels, "--classes-from", tmp_path / "names.txt", code=1
     )
     assert b"has the class 3, but there are 2" in told.stderr
+    (labels / "a.txt").write_text("4000000000 0.1 0.2 0.3 0.4\n")
+    told = run_shale("convert", folder, tmp_path / "no", "--to", "record", "--labels", labels, code=1)
+    assert b"expected an integer from 0 to 1073741824" in told.stderr
+    (labels / "a.txt").write_text("3 0.1 0.2 0.3 0.4\n")
     (labels / "classes.txt").write_text("a\n")
     told = run_shale("convert", folder, tmp_path / "no", "--to", "record", "--labels", labels, code=1)
     assert b"has the class 3, but" in told.stderr
+
+
+def test_quotes_in_yaml_hold_what_is_a_comment_elsewhere(tmp_path):
+    folder = photos(tmp_path / "images", ["a.jpg"])
+    write(tmp_path, "labels/a.txt", b"1 .1 .2 .3 .4\n")
+    for content in ('names:\n- cat\n- "no #1"  # best\n', "names:\n  0: cat\n  1: 'no #1' # best\n", "names: [cat, 'no #1'] # best\n"):
+        (tmp_path / "data.yaml").write_text(content)
+        run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", tmp_path / "labels", "--overwrite")
+        assert shale.Dataset(tmp_path / "out").classes == ["cat", "no #1"], content

@@ -109,7 +109,11 @@ class CocoReader {
       const std::string name = document.name();
       const bool is_known = name == "images" || name == "annotations" || name == "categories";
       if (!is_known || document.kind() != '[') continue;
-      seen_.insert(name);
+      if (!seen_.insert(name).second) {
+        throw Error(Code::bad_content, "has two arrays '{}'", name)
+            .at(request_.path)
+            .hint("COCO's files have one of each: remove one, or join the two");
+      }
       while (const std::optional<std::string_view> element = document.next_element()) {
         request_.stop_if_asked();
         if (name == "images") {

@@ -121,9 +121,10 @@ class YoloReader {
 
   [[nodiscard]] std::int64_t class_of(const AnnotationFile& file, std::uint64_t line,
                                       double number) const {
-    constexpr double kMost = 1 << 30;
+    constexpr int kMost = 1 << 30;
     if (number != std::floor(number) || number < 0 || number > kMost)
-      throw at(file, line, fmt::format("has the class {}, expected an integer from 0", number));
+      throw at(file, line,
+               fmt::format("has the class {}, expected an integer from 0 to {}", number, kMost));
     const auto label = static_cast<std::int64_t>(number);
     if (names_from_.empty() || static_cast<std::uint64_t>(label) < read_.classes.size())
       return label;

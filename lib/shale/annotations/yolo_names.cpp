@@ -9,6 +9,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/base/trimmed.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/path_facts.hpp"
@@ -31,13 +32,6 @@ std::string_view next_line(std::string_view& left) {
   const std::string_view line = left.substr(0, left.find('\n'));
   left.remove_prefix(std::min(line.size() + 1, left.size()));
   return line;
-}
-
-std::string_view without_quotes(std::string_view name) {
-  name = trimmed(name);
-  const bool is_quoted =
-      name.size() > 1 && (name[0] == '"' || name[0] == '\'') && name.back() == name[0];
-  return is_quoted ? name.substr(1, name.size() - 2) : name;
 }
 
 std::vector<std::string> names_in_text(std::string_view text) {
@@ -69,15 +63,30 @@ class YamlNames {
     return "write a name in each line of classes.txt, beside the text files";
   }
   [[nodiscard]] Error odd(std::string_view line) const {
-    return Error(Code::bad_content, "names classes in a way that is not read: {}", line)
+    return Error(Code::bad_content, "names classes in a way that is not read: {}", printable(line))
         .at(path_)
         .hint(hint());
   }
-  // Also of a line that is nothing else.
+  // Also of a line that is nothing else. In quotes there is no comment.
   static std::string_view without_comment(std::string_view line) {
     line = trimmed(line);
     if (line.starts_with('#')) return {};
-    return trimmed(line.substr(0, line.find(" #")));
+    const std::size_t quote = line.find_first_of("\"'");
+    const bool is_quoted =
+        quote != std::string_view::npos && (quote == 0 || line[quote - 1] == ' ');
+    const std::size_t close = is_quoted ? line.find(line[quote], quote + 1) : 0;
+    return trimmed(line.substr(0, line.find(" #", close == std::string_view::npos ? 0 : close)));
+  }
+  // Escapes in quotes (\xE9, '') are not read.
+  [[nodiscard]] std::string without_quotes(std::string_view name) const {
+    name = trimmed(name);
+    if (!name.starts_with('"') && !name.starts_with('\'')) return std::string(name);
+    const std::string_view inside = name.substr(1, name.size() - 2);
+    const bool is_whole = name.size() > 1 && name.back() == name[0] &&
+                          inside.find(name[0]) == std::string_view::npos &&
+                          (name[0] == '\'' || inside.find('\\') == std::string_view::npos);
+    if (!is_whole) throw odd(name);
+    return std::string(inside);
   }
 
   std::vector<std::string> list(std::string text) {
@@ -91,7 +100,7 @@ class YamlNames {
       const std::size_t end =
           close == std::string_view::npos ? close : inside.find_first_of(",]", close);
       if (end == std::string_view::npos) throw odd(text);
-      names.emplace_back(without_quotes(inside.substr(0, end)));
+      names.push_back(without_quotes(inside.substr(0, end)));
       inside.remove_prefix(end + (inside[end] == ',' ? 1 : 0));
       inside = trimmed(inside);
     }
@@ -111,7 +120,7 @@ class YamlNames {
         if (whole.starts_with(' ')) throw odd(line);
         break;
       }
-      names.emplace_back(without_quotes(line.substr(is_numbered ? number.size() : 2)));
+      names.push_back(without_quotes(line.substr(is_numbered ? number.size() : 2)));
     }
     return names;
   }
