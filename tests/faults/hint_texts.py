@@ -158,6 +158,8 @@ NOT_FOLLOWED = {
         "pass a larger --memory, or compress it again without --long and --ultra",
         "raise --memory, or divide the video",
         "pass a larger --memory; at most 512 KiB of a row fit",
+        "no --memory helps: leave out its largest column, of annotations with --label-column",
+        "raise --memory, or leave its largest member out of --label-column",
         "raise --memory",
         "remove files from this file system, choose another one, or write fewer files with a larger --shard-size",
         "raise the limit (ulimit -f); where shards are written, --shard-size makes smaller files",

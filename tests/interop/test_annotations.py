@@ -312,3 +312,25 @@ def test_quotes_in_yaml_hold_what_is_a_comment_elsewhere(tmp_path):
         (tmp_path / "data.yaml").write_text(content)
         run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", tmp_path / "labels", "--overwrite")
         assert shale.Dataset(tmp_path / "out").classes == ["cat", "no #1"], content
+
+
+def test_annotations_that_are_too_large_say_what_helps(tmp_path):
+    """Segmentations of LVIS and uncompressed masks; --memory is named only where it does help."""
+    folder = photos(tmp_path / "photos", ["a.jpg"])
+
+    def told(segmentations, *more, code=1):
+        made = {"images": [{"id": 1, "file_name": "a.jpg"}], "categories": [{"id": 1, "name": "x"}]}
+        made["annotations"] = [
+            {"id": i, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "segmentation": one} for i, one in enumerate(segmentations)
+        ]
+        (tmp_path / "coco.json").write_text(json.dumps(made))
+        words = ("--labels", tmp_path / "coco.json", "--label-column", "boxes,segmentation", "--overwrite", *more)
+        return run_shale("convert", folder, tmp_path / "out", "--to", "record", *words, code=code).stderr.decode()
+
+    mask = {"size": [1000, 1000], "counts": [i % 1000 for i in range(100_000)]}
+    assert "element 1 of 'annotations' is too large" in told([mask])
+    told([mask], "--memory", "2GiB", code=0)
+    polygons = [[[i * 1.25 for i in range(150)]]] * 300
+    assert "pass a larger --memory" in told(polygons)
+    told(polygons, "--memory", "2GiB", code=0)
+    assert "no --memory helps" in told(polygons * 2) and "no --memory helps" in told(polygons * 2, "--memory", "2GiB")

@@ -45,6 +45,14 @@ def test_in_one_folder(tmp_path):
     assert b"nothing was done" in run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--pairs", CARVANA).stdout
 
 
+def test_a_partner_without_image_is_ignored_and_listed(tmp_path):
+    """It is of a type that is taken; no image has its name."""
+    written(tmp_path / "in", ["a.jpg", "a_mask.png", "b_mask.png"])
+    done = run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--pairs", CARVANA)
+    assert b"left out" not in done.stdout
+    assert (tmp_path / "out/ignored.csv").read_text().splitlines()[1:] == ["b_mask.png,no sample has its name"]
+
+
 def test_in_class_folders_and_of_two_patterns_the_longer_one(tmp_path):
     made = written(tmp_path / "in", [f"{folder}/{n}{end}" for folder in ("x", "y") for n in "ab" for end in (".png", "_mask.png")])
     write(tmp_path / "in", "x/a.json", b'{"n": 1}')

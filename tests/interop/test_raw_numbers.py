@@ -137,6 +137,8 @@ def test_a_tail_that_is_no_whole_row(tokens, tmp_path):
 
     refused = run_shale("convert", tokens, tmp_path / "x.npy", "--raw", "uint16,400", code=3)
     assert b"99 rows of 800 bytes are followed by 799 more bytes" in refused.stderr and b"--on-error skip" in refused.stderr
+    (tmp_path / "short.bin").write_bytes(bytes(900))
+    assert b"1 row of 800 bytes is followed" in run_shale("info", tmp_path / "short.bin", "--raw", "uint16,400", code=3).stderr
     run_shale("convert", tokens, tmp_path / "out", "--to", "npy", "--raw", "uint16,400", "--on-error", "skip", code=4)
     assert np.array_equal(written(tmp_path / "out"), TOKENS[:39_600].reshape(-1, 400))
 

@@ -204,7 +204,16 @@ class CocoReader {
       if (!values_[i].empty()) ++counts_[i];
       entry_.append(values_[i]).append(1, '\0');
     }
-    annotations_.add({checked_id(image, kImageId, "annotations", number), number, entry_});
+    const std::string_view id = checked_id(image, kImageId, "annotations", number);
+    try {
+      annotations_.add({id, number, entry_});
+    } catch (const Error& error) {
+      if (error.code() != Code::limit) throw;
+      throw Error(Code::limit, "element {} of 'annotations' is too large: {}", number,
+                  error.message())
+          .at(request_.path)
+          .hint("raise --memory, or leave its largest member out of --label-column");
+    }
   }
 
   // Integers as they are written, and strings.

@@ -185,8 +185,9 @@ ArrayFile open_raw(const std::shared_ptr<const InputFile>& file, const ArrayRead
   const std::uint64_t rest = (size - raw.offset) % row_bytes;
   const bool is_cut = rest > 0 && reading.takes_truncated && rows > 0;
   if (rest > 0 && !is_cut) {
-    throw Error(Code::damaged, "{} of {} bytes are followed by {} more {}",
-                format_counted(rows, "row", "rows"), row_bytes, rest, rest == 1 ? "byte" : "bytes")
+    throw Error(Code::damaged, "{} of {} bytes {} followed by {} more {}",
+                format_counted(rows, "row", "rows"), row_bytes, rows == 1 ? "is" : "are", rest,
+                rest == 1 ? "byte" : "bytes")
         .at(file->path(), size - rest)
         .hint(
             "check the type and the length of a row in --raw, and the bytes before the first row "

@@ -319,6 +319,7 @@ class FolderList final : public InputList {
       if (std::ranges::count(pairs_->fields(), file.suffix, &PairField::suffix) > 0)
         reason = kNoSample;
       if (may_be_field && file.has_name_of_a_sample) reason = reason_of_partner(file.suffix);
+      if (reason == kNoSample) return ignore(file.folder, file.file, reason);
       ignore_other(file.folder, file.file, file.offset, reason);
     };
     if (request_.files.pairs.suffixes.empty())

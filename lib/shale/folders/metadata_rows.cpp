@@ -275,11 +275,14 @@ void MetadataRows::add_cells(std::uint64_t file, std::uint64_t row, const std::s
         .hint("no file can have such a name: correct the row");
   }
   const std::uint64_t most = most_row_bytes(request_.memory_bytes / 3);
-  if (kOriginBytes + cells_.size() > most) {
+  if (const std::uint64_t bytes = kOriginBytes + cells_.size(); bytes > most) {
     throw Error(Code::limit, "{} is too large: {} bytes, of at most {}", place_of(file, row),
-                path.size() + 1 + kOriginBytes + cells_.size(), most)
+                path.size() + 1 + bytes, most)
         .at(path_of(file))
-        .hint("pass a larger --memory; at most 512 KiB of a row fit");
+        .hint(bytes > kMostRowBytes
+                  ? "no --memory helps: leave out its largest column, of annotations with "
+                    "--label-column"
+                  : "pass a larger --memory; at most 512 KiB of a row fit");
   }
   const std::string composed = composed_text(path);
   rows_have_marks_ = rows_have_marks_ || composed != path;

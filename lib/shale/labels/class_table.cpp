@@ -80,7 +80,7 @@ ClassTable::ClassTable(std::vector<std::string> names, const std::string& where,
       throw Error(Code::bad_content, "class '{}' is listed twice, as {} and {}",
                   printable(names_[by_name_[i]]), by_name_[i - 1], by_name_[i])
           .at(where)
-          .hint("remove one of the two lines: a class has one label");
+          .hint("give one of the two another name: the label of a class is the number of its line");
     }
   }
 }

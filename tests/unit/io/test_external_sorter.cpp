@@ -81,7 +81,7 @@ TEST_CASE(
 
   CHECK(error.code() == Code::limit);
   CHECK(error.message() ==
-        "cannot sort a name of 65537 bytes; this memory budget allows at most 65536");
+        "cannot sort an entry of 65537 bytes; this memory budget allows at most 65536");
   CHECK_NOTHROW(large.add(std::string(kMebibyte, 'x')));
   CHECK(error_of([&] { large.add(std::string(kMebibyte + 1, 'x')); }).code() == Code::limit);
 }
