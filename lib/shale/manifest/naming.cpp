@@ -22,6 +22,8 @@ std::optional<std::uint64_t> shard_of_file(std::string_view name) {
   const auto digits = static_cast<std::size_t>(end - rest.data());
   if (error != std::errc() || digits < kLeastDigits || digits == rest.size() || *end != '.')
     return std::nullopt;
+  // What other programs have beside a tar (docs/webdataset.md).
+  if (rest.ends_with(".idx")) return std::nullopt;
   const std::string_view stem = name.substr(0, kPrefix.size() + digits);
   return stem == shard_name(number) ? std::optional(number) : std::nullopt;
 }

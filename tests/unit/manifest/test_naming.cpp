@@ -23,7 +23,7 @@ TEST_CASE("dataset file: manifest, lists and all files of shards, and nothing of
   for (const std::string_view name :
        {"", "dataset.json.bak", "my-dataset.json", "shard-", "shard-000000", "shard-00000.tfrecord",
         "shard-000000x.npy", "shard-0000007.lmdb", "shard-abcdef.npy", "shards-000000.npy",
-        "Shard-000000.npy", ".shale", "README.md"}) {
+        "Shard-000000.npy", ".shale", "README.md", "shard-000000.idx", "shard-000000.tar.idx"}) {
     CAPTURE(name);
     CHECK(!is_dataset_file(name));
   }
