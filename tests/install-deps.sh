@@ -79,8 +79,8 @@ install_packages() {
 
 # The stamp holds the pins: same pins, nothing to do. It is written last, so an interrupted set-up starts again.
 install_peers() {
-  local venv=$1 pins=$here/interop/peers.txt pins_alone=$here/interop/peers-no-deps.txt
-  if [[ -f $venv/shale-pins ]] && cat "$pins" "$pins_alone" | cmp -s - "$venv/shale-pins"; then
+  local venv=$1 pins=$here/interop/peers.txt pins_alone=$here/interop/peers-no-deps.txt pins_tars=$here/interop/peers-tars.txt
+  if [[ -f $venv/shale-pins ]] && cat "$pins" "$pins_alone" "$pins_tars" | cmp -s - "$venv/shale-pins"; then
     return 0
   fi
   printf 'install-deps: setting up the peers in %s\n' "$venv"
@@ -89,7 +89,11 @@ install_peers() {
   [[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
   "$venv/bin/python" -m pip install --quiet -r "$pins"
   "$venv/bin/python" -m pip install --quiet --no-deps -r "$pins_alone"
-  cat "$pins" "$pins_alone" >"$venv/shale-pins"
+  if "$venv/bin/python" -m pip install --quiet --no-deps -r "$pins_tars"; then
+    cat "$pins" "$pins_alone" "$pins_tars" >"$venv/shale-pins"
+  else
+    printf 'install-deps: going on without what is in %s: its tests are skipped\n' "$pins_tars"
+  fi
 }
 
 install_packages "${wanted[@]}"
