@@ -14,6 +14,7 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
+#include "tools/native_files.hpp"
 #include "tools/requests.hpp"
 
 namespace shale::tools {
@@ -212,10 +213,18 @@ bool has_skipped(const ConvertReport& report) {
   return std::ranges::any_of(report.splits, has_skipped);
 }
 
+std::vector<std::string> outputs_of(const ConvertReport& report) {
+  if (report.splits.empty()) return {report.output};
+  std::vector<std::string> outputs;
+  for (const ConvertReport& split : report.splits) outputs.push_back(split.output);
+  return outputs;
+}
+
 }  // namespace
 
 int run_convert(const CommandLine& line, Console& console) {
   const ConvertRequest request = convert_request_of(line);
+  const std::vector<NativeKind> native = native_kinds(line, request);
   say_limits(line, console.events());
   ConvertReport report;
   if (line.flag("dry-run")) {
@@ -232,7 +241,18 @@ int run_convert(const CommandLine& line, Console& console) {
   } else {
     report = convert(request, console.events());
   }
-  console.report(convert_facts(report, request.output), report_text(report, request.output));
+  Json facts = convert_facts(report, request.output);
+  std::string text = report_text(report, request.output);
+  if (!native.empty() && report.verification.findings == 0) {
+    const NativeIndexReport indexes =
+        write_native_indexes({.tars = tars_of_words(outputs_of(report)),
+                              .kinds = native,
+                              .jobs = static_cast<unsigned>(line.jobs().value)},
+                             console.events());
+    facts["native"] = native_facts(indexes);
+    text.insert(text.rfind("next: "), native_text(indexes, false));
+  }
+  console.report(facts, text);
   for (const Finding& finding : report.verification.first_findings) console.finding(finding);
   for (const ConvertReport& split : report.splits) {
     for (const Finding& finding : split.verification.first_findings) console.finding(finding);

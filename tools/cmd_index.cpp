@@ -14,12 +14,12 @@
 #include "shale/datasets/rebuild_index.hpp"
 #include "shale/datasets/set_index.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/native/native_indexes.hpp"
 #include "shale/requests/choose_output.hpp"
 #include "shale/shards/place.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
+#include "tools/native_files.hpp"
 
 namespace shale::tools {
 namespace {
@@ -187,33 +187,6 @@ int index_files(const CommandLine& line, Console& console) {
   return kDone;
 }
 
-std::string report_text(const NativeIndexReport& report, bool is_plan) {
-  std::string text = fmt::format("{} of {}\n", format_counted(report.samples, "sample", "samples"),
-                                 format_counted(report.tars, "tar", "tars"));
-  for (const NativeIndexReport::Index& index : report.indexes) {
-    text += fmt::format("  {}: {} {} {}, {} as they were\n", name_of(index.kind),
-                        printable(index.path), is_plan ? "would write" : "wrote",
-                        format_counted(index.written, "file", "files"), format_count(index.kept));
-  }
-  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
-  return text;
-}
-
-Json native_facts(const NativeIndexReport& report, bool is_plan) {
-  Json indexes = Json::array();
-  for (const NativeIndexReport::Index& index : report.indexes) {
-    indexes.push_back({{"kind", name_of(index.kind)},
-                       {"path", printable(index.path)},
-                       {"written", index.written},
-                       {"kept", index.kept}});
-  }
-  return {{"native", std::move(indexes)},
-          {"tars", report.tars},
-          {"samples", report.samples},
-          {"planned", is_plan},
-          {"notes", report.notes}};
-}
-
 // The indexes of other programs.
 int index_natively(const CommandLine& line, Console& console) {
   for (const char* option : {"index-dir", "crc", "parse", "database"}) {
@@ -232,7 +205,14 @@ int index_natively(const CommandLine& line, Console& console) {
                             .jobs = static_cast<unsigned>(line.jobs().value),
                             .is_only_planned = is_plan},
                            console.events());
-  console.report(native_facts(report, is_plan), report_text(report, is_plan));
+  Json facts{{"native", native_facts(report)},
+             {"tars", report.tars},
+             {"samples", report.samples},
+             {"planned", is_plan},
+             {"notes", report.notes}};
+  console.report(
+      facts, fmt::format("{} of {}\n{}", format_counted(report.samples, "sample", "samples"),
+                         format_counted(report.tars, "tar", "tars"), native_text(report, is_plan)));
   return kDone;
 }
 

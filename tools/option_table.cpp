@@ -235,9 +235,9 @@ constexpr Option kOptions[] = {
      "count=num-samples, from=1'; {key} instead of %09d is the key of the sample"},
     {"convert info ls cat report index", "database", "NAME,...", "",
      "(LMDB files) read this named database; several are joined by key, a field each"},
-    {"index", "native", "wids,dali,energon", "",
-     "(tars in the layout of WebDataset) write the indexes by which these programs find samples: "
-     "wids.json, X.idx, X.tar.idx and .nv-meta"},
+    {"convert index", "native", "wids,dali,energon", "",
+     "(tars of WebDataset) write the indexes by which these programs find samples: wids.json, "
+     "X.idx, X.tar.idx and .nv-meta"},
     {"index", "crc", "", "",
      "(files of other tools only) read the payload too, to add checksums, block hashes and "
      "digests"},

@@ -96,6 +96,7 @@ def convert(
     part_offset: Optional[int] = None,
     listing: Optional[Path] = None,
     with_index: bool = False,
+    native: Union[None, str, List[str], Tuple[str, ...]] = None,
     compress: Optional[str] = None,
     layout: Optional[str] = None,
     verify: bool = False,
@@ -202,6 +203,7 @@ def convert(
         part_offset: with ``"slurm/N"``, the part that task 0 makes, where several job arrays make the parts.
         listing: of a folder: a file with the list of its files, which several calls share. The first one makes it.
         with_index: for one file: write its index beside it in the same pass.
+        native: for tars: write the indexes by which other programs find samples, too: ``"wids"``, ``"dali"``, ``"energon"``, or several.
         layout: of an .lmdb output: ``"coclr"``, ``"xunge"`` or ``"caffe"`` writes the file for readers of that layout (docs/foreign.md).
             ``"basicsr"`` makes ``output`` a directory with ``data.mdb`` and ``meta_info.txt``, for BasicSR.
             ``"lsun"`` makes ``output`` a directory with one LMDB directory per class, for ``torchvision.datasets.LSUN``.
@@ -411,7 +413,7 @@ def _rebuilt(facts: Dict[str, Any], dataset: str) -> IndexResult:
         error.shard = broken[0].name
         error.hint = "copy the shard again from an intact copy of the dataset"
         raise error
-    return of_facts(IndexResult, facts, files=(), shards=shards)
+    return of_facts(IndexResult, facts, files=(), native=(), shards=shards)
 
 
 def repair(
