@@ -99,9 +99,10 @@ std::string proof_of(const VerifyRequest& request, const VerifyReport& report) {
   } else {
     claims.emplace_back("every byte is as it was written");
   }
-  if (report.proves_payload && request.depth == VerifyDepth::deep) {
-    claims.emplace_back("the digests are correct");
+  if (request.depth == VerifyDepth::deep) {
+    if (report.proves_payload) claims.emplace_back("the digests are correct");
     if (report.has_images && report.undecoded == 0) claims.emplace_back("the images decode");
+    if (report.has_images && !limit.empty()) limit = " (other payload not checked)";
   }
   if (!compared.empty()) claims.push_back(compared);
   return joined(claims) + limit;

@@ -152,6 +152,14 @@ std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, Ve
   return std::nullopt;
 }
 
+// Those of a tar have the extensions of images.
+bool has_known_images(const std::string& path) {
+  const InputFile file(path);
+  const Format* const format = detect_file(file);
+  return format != nullptr &&
+         std::ranges::find(format->dialects, Dialect::webdataset) != format->dialects.end();
+}
+
 }  // namespace
 
 bool compares_container(const VerifyRequest& request, const Format& format,
@@ -172,6 +180,8 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
   dataset.paths =
       file ? paths_of_index(*file, request.index_folder) : DatasetPaths(request.dataset);
   const bool is_indexed = !file || is_manifest(dataset.paths.manifest);
+  if (!is_indexed && request.depth == VerifyDepth::deep && has_known_images(*file))
+    return open_set_to_verify(request, log);
   if (is_indexed && !read_shards(request, dataset, log)) return std::nullopt;
   if (!file) refuse_set_index(dataset.manifest, request.dataset);
   if (file && !check_state_of_file(request, *file, is_indexed, dataset, log)) return std::nullopt;

@@ -181,7 +181,7 @@ class Verification {
 
   void run() {
     VerifyReport& report = log_.report();
-    report.has_images = !image_fields_of(dataset_.manifest).empty();
+    report.has_images = !decoded_fields(dataset_.manifest).empty();
     if (!layout().is_of_one_file()) {
       verifier_.files().check_beside_shards();
       if (std::optional<std::string> note = note_of_unfinished_run(request_.dataset))

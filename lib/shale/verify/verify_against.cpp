@@ -29,6 +29,7 @@
 #include "shale/sources/named_folders.hpp"
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/settled_keys.hpp"
+#include "shale/sources/source_over.hpp"
 #include "shale/verify/compare_arrays.hpp"
 #include "shale/verify/compare_remade.hpp"
 #include "shale/verify/compare_samples.hpp"
@@ -305,6 +306,36 @@ std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
   return open_tar_stream(path, std::move(opened), request);
 }
 
+// Files as the samples of a tar of WebDataset's that was made of them: their names up to the first
+// dot are its keys.
+class NamesToTheDot final : public SourceOver {
+ public:
+  explicit NamesToTheDot(std::unique_ptr<Source> source) : SourceOver(std::move(source)) {}
+
+  [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
+    std::optional<PendingSample> sample = source_->next(most_rows);
+    if (!sample) take_totals();
+    if (sample) sample->key.resize(std::min(sample->key.size(), end_of(sample->key)));
+    return sample;
+  }
+
+ private:
+  static std::size_t end_of(const std::string& key) {
+    const std::size_t slash = key.rfind('/');
+    return key.find('.', slash == std::string::npos ? 0 : slash);
+  }
+};
+
+// Without the fields that the dataset does not have, such as the text of a number.
+std::unique_ptr<Source> as_samples_of_tar(std::unique_ptr<Source> source, const Manifest& manifest,
+                                          const std::string& against) {
+  FieldChoice common;
+  for (const Field& field : source->info().schema.fields) {
+    if (manifest.schema.find(field.name)) common.only.push_back(field.name);
+  }
+  return std::make_unique<NamesToTheDot>(make_chosen_fields(std::move(source), common, against));
+}
+
 // By their keys, or where the dataset has none by their content.
 void compare_files(Source& source, const VerifyRequest& request, const OpenedDataset& dataset,
                    const std::string& against, bool compares_labels, VerifyLog& log) {
@@ -404,12 +435,15 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
     throw Error(Code::usage, "--label-from is not for a stream").at(request.dataset);
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string metadata = option_of(manifest, kMetadataOption);
+  // Of another tool: nothing is recorded of the files that it was made of.
+  const bool is_of_tars = manifest.layout.dialect == Dialect::webdataset;
   const bool is_unlabelled =
       !is_of_frames && !request.labels.is_given() &&
-      (is_of_flat_folder(dataset) || (is_of_list(manifest) && !label_of(manifest)));
+      (is_of_tars || is_of_flat_folder(dataset) || (is_of_list(manifest) && !label_of(manifest)));
   const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
   FileRequest files = recorded_input(manifest, request.dataset, true).files;
   if (manifest.layout.dialect == Dialect::coclr) files.frame_order = FrameOrder::bytewise;
+  if (is_of_tars) files.pairs.policy = PairPolicy::on;
   if (is_of_frames || !folders.empty()) files.pairs.suffixes.clear();
   if (is_of_frames) files.pairs.takes_metadata = false;
   FolderRequest folder{.root = against,
@@ -441,6 +475,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
         "labels were not compared: they were cast, and the class folders of the stream have no "
         "numbers");
   source = make_recorded_fields(std::move(source), field_names_text(fields), against);
+  if (is_of_tars) source = as_samples_of_tar(std::move(source), manifest, against);
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
   if (!compares_labels && metadata.empty() && label_of(manifest))
     log.note("labels were not compared: pass --labels with the file that has them");

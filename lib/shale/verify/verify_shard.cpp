@@ -467,13 +467,21 @@ bool verify_split_rows(const ShardCheck& shard, const Format& format, const Spli
   return is_sound && findings.count() == 0 && end == rows.end.row;
 }
 
+std::vector<std::size_t> decoded_fields(const Manifest& manifest) {
+  if (manifest.images || manifest.layout.dialect != Dialect::webdataset)
+    return image_fields_of(manifest);
+  const std::optional<std::size_t> image = manifest.schema.find("image");
+  if (!image || manifest.schema.fields[*image].kind != Kind::bytes) return {};
+  return {*image};
+}
+
 DeepResult verify_rows(const ShardCheck& shard, const Format& format, std::uint64_t begin,
                        std::uint64_t end) {
   DeepResult result;
   result.findings = TaskFindings(shard.kept_findings);
   const SampleLimits& limits = shard.limits;
   IndexReader index = shard.reader.open_index();
-  const std::vector<std::size_t> image_fields = image_fields_of(shard.manifest);
+  const std::vector<std::size_t> image_fields = decoded_fields(shard.manifest);
   for (std::uint64_t row = begin; row < end; ++row) {
     shard.stop_if_over();
     try {

@@ -27,6 +27,10 @@ namespace shale {
                                      bool reads_payload, IndexWindow& index,
                                      const WalkProgress& progress);
 
+/// The fields whose values a deep check decodes: those that the manifest says are images; of a tar
+/// of another tool `image`, whose files have the extensions of images.
+[[nodiscard]] std::vector<std::size_t> decoded_fields(const Manifest& manifest);
+
 /// Rows [begin, end) read by the index, their digests recomputed and their images decoded.
 /// Thread-safe. Errors: Code::limit for a sample of a whole shard that memory cannot hold;
 /// Code::interrupted; Code::io.
