@@ -12,6 +12,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/browse/indexed_join.hpp"
+#include "shale/browse/verify_join.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
@@ -26,7 +27,6 @@
 #include "shale/sources/offered_whole.hpp"
 #include "shale/sources/split_folders.hpp"
 #include "shale/verify/verify.hpp"
-#include "shale/verify/verify_join.hpp"
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"

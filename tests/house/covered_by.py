@@ -63,7 +63,7 @@ COVERED_BY = {
     "targets/entry_list": ("tests/interop/test_lmdb_written.py", "test_basicsr_reads_what_was_converted"),
     "sources/dataset_source": ("tests/interop/test_lmdb_keys.py", "test_named_databases_are_listed_read_and_joined"),
     "browse/indexed_join": ("tests/interop/test_joins.py", "test_inputs_that_are_joined_are_read_in_place"),
-    "verify/verify_join": ("tests/interop/test_joins.py", "test_verify_of_a_join_verifies_each_input_and_names_the_samples_without_a_partner"),
+    "browse/verify_join": ("tests/interop/test_joins.py", "test_verify_of_a_join_verifies_each_input_and_names_the_samples_without_a_partner"),
     "sources/array_words": ("tests/interop/test_set_index.py", "test_arrays_that_are_not_what_was_indexed_are_read_by_nothing"),
     "io/file_part": ("tests/interop/test_set_index.py", "test_more_files_than_may_be_open_are_a_set"),
     "labels/table_source": ("tests/interop/test_joins.py", "test_rows_of_a_table_are_joined_by_key"),

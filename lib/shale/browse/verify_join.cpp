@@ -1,4 +1,4 @@
-#include "shale/verify/verify_join.hpp"
+#include "shale/browse/verify_join.hpp"
 
 #include <memory>
 #include <optional>
