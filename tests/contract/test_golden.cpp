@@ -18,10 +18,11 @@ std::string golden(const Format& format, std::string_view folder) {
   return (root / "formats" / format.name / "golden" / folder).string();
 }
 
-// What formats/<name>/golden/own holds; never to be changed. That of HDF5 is older than its lists.
+// What formats/<name>/golden/own holds; never to be changed. That of HDF5 is older than its lists;
+// of 300 elements each would be a member of a tar archive.
 SampleSet golden_samples(const Format& format) {
   Schema schema = full_schema(format);
-  if (format.name == "hdf5")
+  if (format.name == "hdf5" || format.name == "webdataset")
     std::erase_if(schema.fields, [](const Field& field) { return field.kind == Kind::list; });
   return odd_samples(schema);
 }
@@ -200,9 +201,10 @@ TEST_CASE("golden: in every file that must be refused something is found") {
 TEST_CASE("golden: all files together are small") {
   for_each_format([](const Format& format) {
     if (!has_golden_files(format)) return;
+    const std::uint64_t most = format.name == "webdataset" ? 256 * 1024 : 96 * 1024;  // of blocks
     std::uint64_t bytes = 0;
     for (const auto& [name, content] : content_of(golden(format, ""))) bytes += content.size();
-    CHECK(bytes < 96 * 1024);
+    CHECK(bytes < most);
   });
 }
 

@@ -46,6 +46,7 @@ int fuzz_tf_example(const std::uint8_t*, std::size_t);
 int fuzz_view_work(const std::uint8_t*, std::size_t);
 int fuzz_voc(const std::uint8_t*, std::size_t);
 int fuzz_webdataset_foreign(const std::uint8_t*, std::size_t);
+int fuzz_webdataset_scan(const std::uint8_t*, std::size_t);
 int fuzz_zip(const std::uint8_t*, std::size_t);
 /// Of fuzz_hdf5_scan, which asks the HDF5 library in a child.
 int prepare_for_children();
@@ -94,6 +95,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_view_work", fuzz_view_work},
     {"fuzz_voc", fuzz_voc},
     {"fuzz_webdataset_foreign", fuzz_webdataset_foreign},
+    {"fuzz_webdataset_scan", fuzz_webdataset_scan},
     {"fuzz_zip", fuzz_zip},
 };
 
