@@ -187,8 +187,12 @@ std::string body_text(const ConvertPlan& plan, const std::string& path) {
       : plan.is_of_files() ? file_text(plan, verb, size, "to " + printable(path))
       : plan.measured      ? estimate_text(plan)
                            : shards_text(plan, verb, about);
+  const std::string lost =
+      plan.skipped == 0 ? ""
+                        : fmt::format("  would skip: {}\n",
+                                      format_counted(plan.skipped, "bad sample", "bad samples"));
   return text + changed_text(manifest) + ignored_text(manifest) + left_out_line(manifest) +
-         split_lists_text(plan) + skipped_before_text(plan, 0);
+         split_lists_text(plan) + lost + skipped_before_text(plan, plan.skipped);
 }
 
 // One dataset, or one file, or all splits.

@@ -1,6 +1,7 @@
 """convert --on-error skip of damaged LMDB files that py-lmdb wrote: whatever page is lost, what comes out is as it was written, under its own key."""
 
 import csv
+import json
 import pickle
 import random
 import zlib
@@ -97,3 +98,18 @@ def test_keys_that_no_longer_fit_their_count_are_named(tmp_path):
     path.write_bytes(content[: leaf * PAGE] + bytes(PAGE) + content[(leaf + 1) * PAGE :])
     said = run_shale("convert", path, tmp_path / "out", "--to", "record", *SKIP[:4], code=4).stderr
     assert b"'num-samples' counts samples" in said and b"each entry is taken as a sample" in said
+
+
+@pytest.mark.parametrize("to", ["record", "npy"])
+def test_a_dry_run_counts_what_would_be_lost(tmp_path, to):
+    """It counted each lost part as a sample that is written."""
+    np.save(tmp_path / "x.npy", np.arange(1000.0).reshape(100, 10))
+    (tmp_path / "x.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:6000])
+    words = ["convert", tmp_path / "x.npy", tmp_path / "out", "--to", to, "--on-error", "skip"]
+
+    said = run_shale(*words, "--dry-run").stdout
+    facts = json.loads(run_shale(*words, "--dry-run", "--json").stdout)
+    done = json.loads(run_shale(*words, "--json", code=4).stdout)
+
+    assert b"would write 73 samples" in said and b"would skip: 1 bad sample" in said
+    assert all(facts[name] == done[name] for name in ("samples", "skipped", "shards"))

@@ -189,14 +189,26 @@ PendingSample fixed_sample(const SourceInfo& info, std::uint64_t number) {
   return pending;
 }
 
-ShardForecast forecast_runs(const SourceInfo& info, const Format& format, const OptionSet& options,
+// Of rows of one size, which need not be read; some may be lost.
+std::uint64_t count_lost(Source& source) {
+  constexpr std::uint64_t kMostRows = 1 << 20;
+  std::uint64_t lost = 0;
+  if (source.info().on_damage != OnDamage::leave_out) return lost;
+  while (const std::optional<PendingSample> run = source.next(kMostRows))
+    lost += is_left_out(*run) ? 1 : 0;
+  return lost;
+}
+
+ShardForecast forecast_runs(Source& source, const Format& format, const OptionSet& options,
                             std::uint64_t rows_a_shard, std::uint64_t shard_bytes) {
-  ShardForecast forecast;
+  const SourceInfo& info = source.info();
+  ShardForecast forecast{.left_out = count_lost(source)};
+  const std::uint64_t all = info.manifest.samples - forecast.left_out;
   const IndexColumns columns(info.schema, format.layout(info.schema, options));
   std::vector<std::uint64_t> parts(info.schema.fields.size());
-  for (std::uint64_t row = 0; row < info.manifest.samples; row += rows_a_shard) {
-    const std::uint64_t rows = std::clamp<std::uint64_t>(info.manifest.samples - row, 1,
-                                                         std::max<std::uint64_t>(rows_a_shard, 1));
+  for (std::uint64_t row = 0; row < all; row += rows_a_shard) {
+    const std::uint64_t rows =
+        std::clamp<std::uint64_t>(all - row, 1, std::max<std::uint64_t>(rows_a_shard, 1));
     for (std::size_t i = 0; i < parts.size(); ++i)
       parts[i] = rows * fixed_bytes_of(info.schema.fields[i]).value();
     const std::vector<std::uint64_t> sizes =
@@ -223,10 +235,14 @@ ShardForecast forecast_transformed(Source& source, const Format& format, std::ui
   const std::uint64_t step = std::max<std::uint64_t>(1, info.manifest.samples / kMeasured);
   const std::optional<std::uint64_t> fixed = transform.fixed_bytes();
   Measurement measurement(info, memory_bytes);
+  ShardForecast forecast;
   std::uint64_t samples = 0, elements = 0, others = 0, worked_on = 0;
   while (std::optional<PendingSample> pending = source.next(1)) {
     refuse_incomplete(*pending, samples, on_error);
-    if (is_left_out(*pending)) continue;
+    if (is_left_out(*pending)) {
+      ++forecast.left_out;
+      continue;
+    }
     others += frame_bytes(*pending, format, info.schema, options);
     std::vector<bool> changes(info.schema.fields.size());
     for (const FieldTransform& field : transform.fields()) changes[field.field] = true;
@@ -239,7 +255,6 @@ ShardForecast forecast_transformed(Source& source, const Format& format, std::ui
     const std::uint64_t number = samples++;
     if (!fixed && number % step == step / 2) measurement.take(std::move(*pending), number);
   }
-  ShardForecast forecast;
   forecast.data_bytes = others + (fixed ? samples * *fixed : measurement.results_of(worked_on));
   if (!fixed) forecast.measured = measurement.samples();
   forecast.shards =
@@ -280,21 +295,26 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
   const ShardLayout layout = format.layout(info.schema, options);
   if (const std::optional<std::uint64_t> rows =
           rows_within({shard_bytes, shard_samples}, format, info.schema, options))
-    return forecast_runs(info, format, options, *rows, shard_bytes);
+    return forecast_runs(source, format, options, *rows, shard_bytes);
   const IndexColumns columns(info.schema, layout);
+  ShardForecast forecast;
+  if (info.row_bytes) forecast.left_out = count_lost(source);
+  const std::uint64_t rows = info.manifest.samples - forecast.left_out;
   // Rows of arrays are all alike: not one has to be read.
   const auto next = [&](std::uint64_t number) -> std::optional<PendingSample> {
     if (!info.row_bytes) return source.next(1);
-    if (number == info.manifest.samples) return std::nullopt;
+    if (number == rows) return std::nullopt;
     return fixed_sample(info, number);
   };
-  ShardForecast forecast;
   std::unique_ptr<ShardSizer> sizer;
   std::uint64_t samples = 0, elements = 0, shard_total = 0, shard_data = 0;
   for (std::uint64_t number = 0; const std::optional<PendingSample> pending = next(number);
        ++number) {
     refuse_incomplete(*pending, number, on_error);
-    if (is_left_out(*pending)) continue;
+    if (is_left_out(*pending)) {
+      ++forecast.left_out;
+      continue;
+    }
     const std::vector<std::uint64_t> parts =
         forecast_parts(*pending, info, format, options, layout);
     const std::uint64_t more = elements_of(*pending, info.schema);

@@ -147,6 +147,9 @@ struct ConvertReport : ConvertOutput {
 /// goes in.
 struct ConvertPlan : ConvertOutput {
   std::uint64_t data_bytes = 0;  ///< without indexes and block lists
+  /// Samples that are damaged or lack something, as far as is known before their payload is read;
+  /// manifest.skipped counts those before it too.
+  std::uint64_t skipped = 0;
   /// With image work: the sizes are an estimate, by so many samples.
   std::optional<std::uint64_t> measured = {};
   SpaceNeed space = {};  ///< what is written at least, beyond what an earlier run has written

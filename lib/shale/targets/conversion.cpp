@@ -172,11 +172,15 @@ void forecast(ConvertPlan& plan, const ConvertRequest& request, const Format& fo
   if (source.info().is_stream) manifest.source = source.info().manifest;
   plan.notes = source.info().notes;
   manifest.shard_count = shards.shards;
-  manifest.digest.samples = source.info().manifest.samples;
+  plan.skipped = shards.left_out;
+  manifest.digest.samples = source.info().manifest.samples - plan.skipped;
   manifest.payload_bytes = source.info().manifest.bytes;
+  // Of what is lost only the number is known.
+  if (plan.skipped > 0)
+    manifest.payload_bytes = std::min(manifest.payload_bytes, shards.data_bytes);
   manifest.ignored = source.info().ignored;
   manifest.left_out = source.info().left_out;
-  manifest.skipped = source.info().skipped;
+  manifest.skipped = source.info().skipped + plan.skipped;
   plan.file_bytes = shards.file_bytes;
   plan.data_bytes = shards.data_bytes;
   plan.measured = shards.measured;
