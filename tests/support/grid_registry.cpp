@@ -1,11 +1,13 @@
+#include "tests/support/cut_format.hpp"
 #include "tests/support/grid_format.hpp"
 
-// The registry of these tests: files of fixed rows alone. Nothing here depends on a real format.
+// The registry of these tests: files of fixed rows, and those that cut their keys. Nothing here
+// depends on a real format.
 
 namespace shale {
 namespace {
 
-const Format* const kFormats[] = {&test::grid_format};
+const Format* const kFormats[] = {&test::grid_format, &test::cut_format};
 
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace shale {
 
 std::vector<const ManifestFile*> ManifestShard::lists() const {
   std::vector<const ManifestFile*> lists;
-  for (const ManifestFile* list : {&index, &elements, &blocks}) {
+  for (const ManifestFile* list : {&index, &elements, &values, &blocks}) {
     if (!list->name.empty()) lists.push_back(list);
   }
   return lists;

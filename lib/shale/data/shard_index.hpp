@@ -133,7 +133,7 @@ struct ShardLayout {
   /// Beside the index stands a list of where each element of a list lies.
   bool has_elements = false;
   /// Of a file of another tool: values that do not lie in it as they are read (decoded, joined of
-  /// parts) stand beside the index, in FILE.values. A part whose number in part_file is that of
+  /// parts) are next to the index, in FILE.values. A part whose number in part_file is that of
   /// the file behind the last one lies there.
   bool has_values = false;
   /// The files have the class names, too: those that the set had when they were written.

@@ -1,5 +1,6 @@
 #include "shale/datasets/foreign_file.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -184,6 +185,7 @@ class Indexing {
     std::vector<std::string> suffixes;
     if (manifest_.layout.rows.has_index()) suffixes.emplace_back(kIndexSuffix);
     if (manifest_.layout.has_elements) suffixes.emplace_back(kElementsSuffix);
+    if (manifest_.layout.has_values) suffixes.emplace_back(kValuesSuffix);
     if (request_.with_checksums) suffixes.emplace_back(kBlocksSuffix);
     return suffixes;
   }
@@ -247,9 +249,10 @@ class Indexing {
     Survey survey =
         survey_file(format, files_[0], parsing_, events_.of_walk(), request_.takes_damaged);
     lost_ = std::move(survey.lost);
-    if (request_.schema != nullptr) widen(survey, *request_.schema);
+    if (request_.schema != nullptr) widen(survey, *request_.schema, request_.beside);
     validate_schema(survey.schema);
     if (survey.layout.rows.has_strides()) refuse_empty_rows(survey.schema, survey.samples);
+    refuse_lists_beside(survey);
     survey.layout.has_checksums = request_.with_checksums;
     manifest_.generator = request_.generator;
     manifest_.format = format.name;
@@ -265,14 +268,25 @@ class Indexing {
     return format;
   }
 
+  // Elements of lists are found in the file itself.
+  static void refuse_lists_beside(const Survey& survey) {
+    const ShardLayout& layout = survey.layout;
+    if (layout.has_values && !layout.rows.has_index())
+      throw Error(Code::bug, "values beside a file whose rows are fixed");
+    for (std::size_t i = 0; i < survey.schema.fields.size(); ++i) {
+      const Field& field = survey.schema.fields[i];
+      if (field.kind == Kind::list && layout.part_file[layout.field_part[i]] > 0)
+        throw Error(Code::bug, "the list '{}' would lie beside the file", field.name);
+    }
+  }
+
   // In a set whose samples are found by an index each file has one.
-  static void widen(Survey& survey, const Schema& schema) {
+  static void widen(Survey& survey, const Schema& schema, const std::set<std::string>& beside) {
     survey.schema.fields = schema.fields;
     survey.layout.rows = RowStorage::indexed();
     survey.bases.clear();
     survey.samples = 0;
-    survey.layout.part_file = {0};
-    survey.layout.field_part.assign(schema.fields.size(), 0);
+    place_parts(survey.layout, survey.schema, beside);
     survey.layout.has_elements = survey.schema.has_lists();
   }
 
@@ -301,8 +315,12 @@ class Indexing {
       std::optional<OutputFile> elements;
       if (manifest_.layout.has_elements)
         elements.emplace(create_list(shard_.elements, kElementsSuffix));
-      write_index(format, {std::move(index), IndexColumns(manifest_.schema, manifest_.layout),
-                           std::move(elements)});
+      std::optional<OutputFile> values;
+      if (manifest_.layout.has_values) values.emplace(create_list(shard_.values, kValuesSuffix));
+      write_index(
+          format,
+          {std::move(index), IndexColumns(manifest_.schema, manifest_.layout), std::move(elements)},
+          std::move(values));
     } else {
       place_rows(format);
     }
@@ -312,7 +330,12 @@ class Indexing {
     if (!manifest_.layout.rows.has_index()) return;
     shard_.digest.samples = 0;
     format.scan(
-        {files_, manifest_.schema, manifest_.layout, false, 0, {}, events_.of_walk()},
+        {.files = files_,
+         .schema = manifest_.schema,
+         .layout = manifest_.layout,
+         .reads_payload = false,
+         .progress = events_.of_walk(),
+         .put_value = [](Bytes) { return std::uint64_t{0}; }},
         OptionSet(format.options), [this](const IndexRow&) { ++shard_.digest.samples; },
         [this](const Finding& finding) { refuse(finding); });
   }
@@ -341,13 +364,18 @@ class Indexing {
     }
   }
 
-  void write_index(const Format& format, IndexWriter writer) {
+  void write_index(const Format& format, IndexWriter writer, std::optional<OutputFile> values) {
     const ShardInput input{.files = files_,
                            .schema = manifest_.schema,
                            .layout = manifest_.layout,
                            .reads_payload = request_.with_checksums,
                            .progress = events_.of_walk(),
-                           .lost = request_.takes_damaged ? &lost_ : nullptr};
+                           .lost = request_.takes_damaged ? &lost_ : nullptr,
+                           .put_value = [&values](Bytes value) {
+                             const std::uint64_t offset = values->size();
+                             values->append(value);
+                             return offset;
+                           }};
     ElementScan scan(format, input);
     const auto take = [&](IndexRow row) {
       scan.locate(row);
@@ -367,6 +395,7 @@ class Indexing {
     };
     describe_list(shard_.index, written.index);
     if (written.elements) describe_list(shard_.elements, *written.elements);
+    if (values) describe_list(shard_.values, values->finish());
   }
 
   void write_blocks(OutputFile file) {
@@ -476,6 +505,30 @@ class Indexing {
 };
 
 }  // namespace
+
+std::set<std::string> fields_beside(const Manifest& manifest) {
+  const ShardLayout& layout = manifest.layout;
+  std::set<std::string> beside;
+  if (!layout.has_values) return beside;
+  const auto is_beside = [&](std::uint32_t part) {
+    return layout.part_file[part] == layout.file_suffixes.size();
+  };
+  if (layout.has_keys && is_beside(layout.key_part)) beside.emplace();
+  for (std::size_t i = 0; i < manifest.schema.fields.size(); ++i) {
+    if (is_beside(layout.field_part[i])) beside.insert(manifest.schema.fields[i].name);
+  }
+  return beside;
+}
+
+void place_parts(ShardLayout& layout, const Schema& schema, const std::set<std::string>& beside) {
+  const auto part_of = [&](const std::string& name) { return beside.contains(name) ? 1U : 0U; };
+  layout.key_part = layout.has_keys ? part_of("") : 0;
+  layout.field_part.clear();
+  for (const Field& field : schema.fields) layout.field_part.push_back(part_of(field.name));
+  layout.has_values = layout.key_part == 1 || std::ranges::count(layout.field_part, 1U) > 0;
+  layout.part_file = {0};
+  if (layout.has_values) layout.part_file.push_back(1);
+}
 
 Error no_checksums(const std::string& index) {
   return Error(Code::unsupported, "the index has no checksums: payload bytes cannot be verified")

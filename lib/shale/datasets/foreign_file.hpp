@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,8 +39,17 @@ struct ForeignRequest {
   std::string scratch_folder = {};  ///< for index_without_name
   /// Of the set that the file belongs to: all of its fields, or more. Null: its own.
   const Schema* schema = nullptr;
+  /// With `schema`: the fields whose values are next to the index (ShardLayout::has_values) since
+  /// they do so in some file of the set; the empty name: the keys.
+  std::set<std::string> beside = {};
   bool takes_damaged = false;  ///< for index_without_name: only what is whole (Format::salvage)
 };
+
+/// ForeignRequest::beside of such an index.
+[[nodiscard]] std::set<std::string> fields_beside(const Manifest& manifest);
+/// Sets the parts of a file whose fields, but for those of them, lie in it. Of fields that the
+/// schema lacks nothing follows.
+void place_parts(ShardLayout& layout, const Schema& schema, const std::set<std::string>& beside);
 
 /// The error for an index without checksums where payload is to be verified.
 [[nodiscard]] Error no_checksums(const std::string& index);

@@ -481,6 +481,7 @@ class SetIndexing {
       }
       ForeignRequest indexing = indexing_of(member, 1);
       indexing.schema = &as.schema;
+      indexing.beside = as.beside;
       indexing.with_checksums = as.has_checksums;
       const KnownFile made = make(indexing, place, events_);
       keep_line(made);
@@ -529,11 +530,10 @@ class SetIndexing {
 
   // With the path in the folder of the set, and lists in the folder of the index.
   [[nodiscard]] ManifestShard line_of(ManifestShard shard, std::uint64_t number) const {
-    const std::size_t place = places_[number];
-    shard.files[0].name = all_.names[place];
+    shard.files[0].name = all_.names[places_[number]];
     shard.state = states_[number];
     if (!done_.manifest.layout.has_elements) shard.elements = {};
-    for (ManifestFile* list : {&shard.index, &shard.elements, &shard.blocks})
+    for (ManifestFile* list : {&shard.index, &shard.elements, &shard.values, &shard.blocks})
       list->name.erase(0, list->name.rfind('/') + 1);
     return shard;
   }

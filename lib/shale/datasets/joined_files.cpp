@@ -16,6 +16,7 @@
 #include "shale/data/common_field.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/data/field_type.hpp"
+#include "shale/datasets/foreign_file.hpp"
 #include "shale/io/file_part.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/temporary_folder.hpp"
@@ -116,6 +117,10 @@ void refuse_other_fields(const Schema& schema, const Schema& theirs, const SetMe
 
 }  // namespace
 
+IndexedAs columns_of_index(const Manifest& manifest) {
+  return {manifest.schema, manifest.layout.has_checksums, fields_beside(manifest)};
+}
+
 JoinedFiles::JoinedFiles(std::string place, const std::vector<std::string>& fields)
     : place_(std::move(place)),
       takes_labels_(fields.empty() || std::ranges::find(fields, kLabel) != fields.end()) {}
@@ -147,7 +152,7 @@ void JoinedFiles::refuse_other_kind(const SetMember& member, const Manifest& man
 }
 
 std::size_t JoinedFiles::number_of(const Manifest& manifest) {
-  const IndexedAs kind{manifest.schema, manifest.layout.has_checksums};
+  const IndexedAs kind = columns_of_index(manifest);
   const auto known = std::ranges::find(kinds_, kind);
   const auto number = static_cast<std::size_t>(known - kinds_.begin());
   if (known == kinds_.end()) kinds_.push_back(kind);
@@ -199,6 +204,7 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
         .hint("'shale convert' reads it");
   }
   manifest_.layout.has_checksums = manifest_.layout.has_checksums && manifest.layout.has_checksums;
+  beside_.merge(fields_beside(manifest));
   if (manifest.layout.known_as != manifest_.layout.known_as) manifest_.layout.known_as.clear();
   take_classes(member, manifest);
   for (const LostSamples& lost : file.lost) lost_.emplace_back(lost).range.before += rows_;
@@ -254,7 +260,7 @@ ManifestShard JoinedFiles::shard_of(const SetMember& member, const OpenedDataset
   ManifestShard shard = file.shards[0];
   shard.name = printable(member.name);
   for (ManifestFile& one : shard.files) one.name = full_path(file.paths.shards, one.name);
-  for (ManifestFile* list : {&shard.index, &shard.elements, &shard.blocks}) {
+  for (ManifestFile* list : {&shard.index, &shard.elements, &shard.values, &shard.blocks}) {
     if (!list->name.empty()) list->name = full_path(file.paths.lists, list->name);
   }
   return shard;
@@ -272,7 +278,7 @@ std::shared_ptr<const void> JoinedFiles::keep_index(const OpenedDataset& file,
                     });
   if (!fits) return file.temporary_index;
   if (!lists_) lists_ = nameless_file();
-  for (ManifestFile* list : {&shard.index, &shard.elements, &shard.blocks}) {
+  for (ManifestFile* list : {&shard.index, &shard.elements, &shard.values, &shard.blocks}) {
     if (list->name.empty()) continue;
     const std::vector<std::byte> bytes = read_file(list->name, kLargest);
     write_fully(lists_->descriptor(), bytes, lists_bytes_, lists_->path());
@@ -311,6 +317,14 @@ std::vector<std::string> JoinedFiles::all_notes() const {
   return all;
 }
 
+IndexedAs JoinedFiles::indexed_as() const {
+  IndexedAs as{manifest_.schema, manifest_.layout.has_checksums, beside_};
+  std::erase_if(as.beside, [&](const std::string& field) {
+    return !field.empty() && !manifest_.schema.find(field);
+  });
+  return as;
+}
+
 std::vector<std::size_t> JoinedFiles::misfits() const {
   std::vector<std::size_t> numbers;
   if (!manifest_.layout.rows.has_index()) return numbers;
@@ -341,12 +355,14 @@ void JoinedFiles::replace(std::size_t number, const SetMember& member, const Ope
 OpenedDataset JoinedFiles::finish() && {
   OpenedDataset set;
   manifest_.layout.field_part.resize(manifest_.schema.fields.size(), 0);
+  if (!beside_.empty()) place_parts(manifest_.layout, manifest_.schema, beside_);
   manifest_.layout.has_elements =
       manifest_.schema.has_lists() && std::ranges::none_of(shards_, [](const ManifestShard& shard) {
         return shard.elements.name.empty();
       });
   // Not all files were read: then none of them counts as proved.
   for (ManifestShard& shard : shards_) {
+    if (!manifest_.layout.has_values) shard.values = {};
     if (!manifest_.layout.has_checksums) {
       shard.blocks = {};
       shard.digest = {.samples = shard.digest.samples, .content = {}, .ordered = {}, .keys = {}};

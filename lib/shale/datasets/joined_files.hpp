@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "shale/io/nameless_file.hpp"
 
 namespace shale {
+
+/// What decides which columns such an index has.
+[[nodiscard]] IndexedAs columns_of_index(const Manifest& manifest);
 
 /// The files of a set as one dataset, a shard each. They may differ in what a field can say of
 /// several: a side of a tensor becomes free, a field that some lack optional, a feature that has
@@ -42,9 +46,7 @@ class JoinedFiles {
   /// The files whose index has other columns than the one of all.
   [[nodiscard]] std::vector<std::size_t> misfits() const;
   /// What they are to be indexed as.
-  [[nodiscard]] IndexedAs indexed_as() const {
-    return {manifest_.schema, manifest_.layout.has_checksums};
-  }
+  [[nodiscard]] IndexedAs indexed_as() const;
   /// The fields of a misfit whose integers are to be unpacked as arrays.
   [[nodiscard]] std::vector<std::string> arrays_of(std::size_t number) const;
   /// A misfit, opened so.
@@ -75,6 +77,7 @@ class JoinedFiles {
   std::vector<std::string> classes_;        // the longest list of a file's
   std::string named_by_, without_classes_;  // the file that it is of; one that has labels only
   Manifest manifest_;
+  std::set<std::string> beside_;      // what lies in the values of some file (IndexedAs)
   std::vector<IndexedAs> kinds_;      // of the files' indexes, each once
   std::vector<std::size_t> kind_of_;  // of each file, among those
   std::vector<ManifestShard> shards_;

@@ -171,7 +171,8 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request,
 bool unpack_arrays(OpenedDataset& dataset, const DatasetRequest& request, ForeignRequest indexing,
                    const Events& events) {
   const Manifest& manifest = dataset.manifest;
-  const bool stays = manifest.layout.has_whole_records && manifest.layout.dialect == Dialect::plain;
+  const bool stays = manifest.layout.has_whole_records && !manifest.layout.has_values &&
+                     manifest.layout.dialect == Dialect::plain;
   std::vector<std::string> fields;
   for (const LeftOut& one : manifest.left_out.entries) {
     if (is_without_array(one)) fields.push_back(field_name_of(one.name));
@@ -252,7 +253,8 @@ void prove_container(const OpenedDataset& dataset, bool takes_damaged, const Eve
          .schema = manifest.schema,
          .layout = manifest.layout,
          .reads_payload = true,
-         .progress = events.of_walk()},
+         .progress = events.of_walk(),
+         .put_value = [](Bytes) { return std::uint64_t{0}; }},
         OptionSet(format.options), [](const IndexRow&) {},
         [&](const Finding& finding) { throw is_damaged(files[0].path(), finding); });
   }
@@ -309,14 +311,14 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
     if (!is_stale && is_parsed_so(layout, parsing) &&
         (!request.with_checksums || layout.has_checksums) &&
         !gains_by_unpacking(dataset.manifest, request) && request.axes.empty() &&
-        (as == nullptr || (layout.rows.has_index() &&
-                           IndexedAs{dataset.manifest.schema, layout.has_checksums} == *as)))
+        (as == nullptr || (layout.rows.has_index() && columns_of_index(dataset.manifest) == *as)))
       return dataset;
     dataset.shards = {};
   }
   ForeignRequest indexing = indexing_of(request, file, parsing);
   if (as != nullptr) {
     indexing.schema = &as->schema;
+    indexing.beside = as->beside;
     indexing.with_checksums = as->has_checksums;
   }
   index_for_now(dataset, request, std::move(indexing), stands_alone, events);

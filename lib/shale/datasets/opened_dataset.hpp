@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ struct DatasetRequest {
 struct IndexedAs {
   Schema schema;
   bool has_checksums = false;
+  std::set<std::string> beside = {};  ///< ForeignRequest::beside
   friend bool operator==(const IndexedAs&, const IndexedAs&) = default;
 };
 

@@ -100,8 +100,9 @@ LoaderState::LoaderState(const Setting& setting)
     : setting_(setting), process_(::getpid()), stamp_(setting.stamp) {
   const Manifest& manifest = setting.outline.manifest;
   const std::size_t indexes = manifest.layout.rows.has_index() ? 1 : 0;
-  std::size_t descriptors_a_shard =
-      indexes + std::max<std::size_t>(1, manifest.layout.file_suffixes.size());
+  std::size_t descriptors_a_shard = indexes +
+                                    std::max<std::size_t>(1, manifest.layout.file_suffixes.size()) +
+                                    (manifest.layout.has_values ? 1 : 0);
   constexpr std::size_t kOfShards = kMostDescriptors - kOtherDescriptors;
   keeps_files_open_ = descriptors_a_shard <= kOfShards;
   if (!keeps_files_open_) descriptors_a_shard = indexes + 1;
@@ -297,7 +298,7 @@ std::unique_ptr<const OpenShard> LoaderState::open(std::uint64_t number) try {
   }
   try {
     if (!setting_.file_states.empty()) {
-      const std::span<const InputFile> files = shard->reader.files();
+      const auto files = shard->reader.files().first(shard->reader.shard().files.size());
       for (std::size_t i = 0; i < files.size(); ++i) {
         if (auto change = change_of_listed(number * files.size() + i, files[i])) throw *change;
       }

@@ -133,6 +133,10 @@ void check_shard(const ManifestShard& shard, std::uint64_t number, const Manifes
     throw Error(Code::damaged, "shard '{}' {} list of elements, which is not what the layout says",
                 shard.name, layout.has_elements ? "has no" : "has a");
   }
+  if (layout.has_values == shard.values.name.empty()) {
+    throw Error(Code::damaged, "shard '{}' {} file of values, which is not what the layout says",
+                shard.name, layout.has_values ? "has no" : "has a");
+  }
   if (layout.rows.has_strides()) return;
   if (shard.index.name.empty() || shard.index.bytes <= shard.digest.samples) {
     throw Error(Code::damaged, "shard '{}' has {} samples in an index of {} bytes", shard.name,
@@ -169,7 +173,7 @@ void check_shard_files(const ManifestShard& shard, const Schema& schema,
                        const ShardLayout& layout) {
   // Beside a file of another tool its arrays may lie in a scratch file
   // (datasets/arrays_beside.hpp).
-  const bool has_parts = layout.is_of_one_file() && !layout.part_file.empty();
+  const bool has_parts = layout.is_of_one_file() && !layout.part_file.empty() && !layout.has_values;
   const std::size_t files =
       has_parts ? std::ranges::max(layout.part_file) + std::size_t{1} : layout.file_suffixes.size();
   if (shard.files.size() != files) {

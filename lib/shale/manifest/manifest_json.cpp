@@ -52,9 +52,10 @@ constexpr std::string_view kRagged = "ragged";        // a tensor's shape is eac
 constexpr std::string_view kOptional = "optional";    // a value may be absent
 constexpr std::string_view kFileSet = "file_set";     // the shards are files of other tools
 constexpr std::string_view kClasses = "classes";      // fixed rows, and class names in the files
+constexpr std::string_view kValues = "values";        // some are next to a file of another tool
 constexpr std::string_view kKnownRequirements[] = {kFixedRows, kOwnFile,  kPart,      kSources,
                                                    kLayout,    kElements, kTransform, kRagged,
-                                                   kOptional,  kFileSet,  kClasses};
+                                                   kOptional,  kFileSet,  kClasses,   kValues};
 // What of the input is not in the samples.
 constexpr std::string_view kLeftOut = "left_out", kLeftOutMore = "left_out_more";
 // The keys of the samples are stored, and are no more than their numbers.
@@ -69,6 +70,7 @@ Json layout_to_json(const ShardLayout& layout, const Schema& schema) {
     for (const Field& field : schema.fields) json["strides"].push_back(*fixed_bytes_of(field));
   }
   if (layout.has_elements) json["has_elements"] = true;
+  if (layout.has_values) json["has_values"] = true;
   if (layout.has_classes) json["has_classes"] = true;
   if (layout.is_of_one_file()) {
     json["dialect"] = name_of(layout.dialect);
@@ -149,9 +151,10 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
   ShardLayout layout;
   for (const Json& suffix : array_at(json, "files"))
     layout.file_suffixes.push_back(suffix.get_ref<const std::string&>());
-  for (const Json& file : array_at(json, "part_file")) {
-    layout.part_file.push_back(small_number(file, "part_file", layout.file_suffixes.size()));
-  }
+  layout.has_values = json.contains("has_values") && flag_at(json, "has_values");
+  const std::size_t files = layout.file_suffixes.size() + (layout.has_values ? 1 : 0);
+  for (const Json& file : array_at(json, "part_file"))
+    layout.part_file.push_back(small_number(file, "part_file", files));
   for (const Json& part : array_at(json, "field_part")) {
     layout.field_part.push_back(small_number(part, "field_part", layout.part_file.size()));
   }
@@ -166,6 +169,8 @@ ShardLayout layout_from_json(const Json& json, const Schema& schema) {
   layout.has_classes = json.contains("has_classes") && flag_at(json, "has_classes");
   if (layout.has_elements && (!schema.has_lists() || layout.rows.has_strides()))
     throw Error(Code::damaged, "elements are listed, but no field is a list");
+  if (layout.has_values && (!json.contains("dialect") || layout.rows.has_strides()))
+    throw Error(Code::damaged, "a shard of shale's own has a file of values");
   if (json.contains("dialect")) {
     layout.dialect = dialect_named(text_at(json, "dialect"));
     layout.has_checksums = flag_at(json, "has_checksums");
@@ -193,6 +198,7 @@ ManifestShard shard_from_json(const Json& json) {
   if (!member(json, "blocks").is_null())
     shard.blocks = file_from_json(member(json, "blocks"), true);
   if (json.contains("elements")) shard.elements = file_from_json(member(json, "elements"), true);
+  if (json.contains("values")) shard.values = file_from_json(member(json, "values"), true);
   if (!json.contains("bases")) return shard;
   for (const Json& base : array_at(json, "bases")) {
     if (!base.is_number_unsigned())
@@ -442,6 +448,7 @@ Json head_to_json(const Manifest& manifest) {
   if (is_layout(layout.dialect) || !layout.keys.empty() || !layout.database.empty())
     json["requires"].push_back(kLayout);
   if (layout.has_elements) json["requires"].push_back(kElements);
+  if (layout.has_values) json["requires"].push_back(kValues);
   if (!manifest.transform.empty()) json["requires"].push_back(kTransform);
   if (manifest.schema.has_ragged()) json["requires"].push_back(kRagged);
   if (manifest.schema.has_optional()) json["requires"].push_back(kOptional);

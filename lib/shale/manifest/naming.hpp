@@ -27,9 +27,10 @@ inline constexpr std::string_view kDuplicatesName = "duplicates.csv";
 /// True for that name, whatever the run.
 [[nodiscard]] bool is_list_name(std::string_view name, std::string_view list);
 inline constexpr std::string_view kIndexSuffix = ".index.npy", kElementsSuffix = ".elements.npy",
-                                  kBlocksSuffix = ".blocks.npy";
+                                  kBlocksSuffix = ".blocks.npy", kValuesSuffix = ".values";
 /// Of all files about a shard.
-inline constexpr std::string_view kListSuffixes[] = {kIndexSuffix, kElementsSuffix, kBlocksSuffix};
+inline constexpr std::string_view kListSuffixes[] = {kIndexSuffix, kElementsSuffix, kBlocksSuffix,
+                                                     kValuesSuffix};
 
 /// "shard-000007"; more digits from a million on.
 [[nodiscard]] std::string shard_name(std::uint64_t number);

@@ -161,6 +161,10 @@ std::string shard_line(const ManifestShard& shard) {
     line += ",\"elements\":";
     append_file(line, shard.elements);
   }
+  if (!shard.values.name.empty()) {
+    line += ",\"values\":";
+    append_file(line, shard.values);
+  }
   if (shard.index.name.empty()) line += fmt::format(",\"bases\":[{}]", fmt::join(shard.bases, ","));
   if (shard.state) {
     line += fmt::format(R"(,"state":"{}{}{}")", shard.state->head.hex(), shard.state->middle.hex(),
@@ -186,6 +190,7 @@ std::optional<ManifestShard> parse_plain_shard_line(std::string_view text) {
       line.file_or_null(shard.blocks) && line.text(",\"digest\":") &&
       line.digest_or_null(shard.digest) &&
       (!line.text(",\"elements\":") || line.file(shard.elements)) &&
+      (!line.text(",\"values\":") || line.file(shard.values)) &&
       (!line.text(",\"bases\":[") || line.array(shard.bases, &PlainLine::number)) &&
       (!line.text(",\"state\":\"") || line.state(shard.state)) && line.text("}") &&
       line.is_at_end();

@@ -136,7 +136,10 @@ class SnippetMaker {
                            (field.kind == Kind::bytes || field.kind == Kind::text);
     const bool is_own_ragged = has_samples && is_own && field.is_ragged();
     const bool is_row = has_samples && !is_extent && layout.rows.has_strides();
-    facts_.update({{"file", python_path(path_of(shard_->files[file].name))},
+    const std::string path = file < shard_->files.size()
+                                 ? path_of(shard_->files[file].name)
+                                 : path_of(shard_->name) + std::string(kValuesSuffix);
+    facts_.update({{"file", python_path(path)},
                    {"has_own_samples", has_samples && is_own},
                    {"is_foreign", is_of_one_file()},
                    {"is_folder", is_of_one_file() && is_real_folder(set_.request().dataset)},

@@ -264,6 +264,10 @@ ShardReader::ShardReader(const DatasetPaths& paths, const Manifest& manifest, Ma
                                   opened.are_of_any_size));
     if (!keeps_open) files_.back().close();
   }
+  if (layout_->has_values) {
+    files_.push_back(open_checked(paths.lists, shard_.values, hint_of_list(paths, shard_)));
+    if (!keeps_open) files_.back().close();
+  }
 }
 
 const std::string& ShardReader::index_path() const {
@@ -312,6 +316,12 @@ const InputFile& ShardReader::file_of_field(std::size_t field) const {
 
 const InputFile& ShardReader::file_of_key() const {
   return files_[layout_->part_file[layout_->key_part]];
+}
+
+const std::string& ShardReader::listed_name(std::optional<std::size_t> field) const {
+  const InputFile& file = field ? file_of_field(*field) : file_of_key();
+  const auto number = static_cast<std::size_t>(&file - files_.data());
+  return number < shard_.files.size() ? shard_.files[number].name : shard_.values.name;
 }
 
 void ShardReader::prove_index(const std::function<void(std::uint64_t bytes)>& progress) const {

@@ -38,6 +38,7 @@ class ShardReader {
               bool keeps_open = true, ShardFiles opened = {});
 
   [[nodiscard]] const ManifestShard& shard() const { return shard_; }
+  /// The files of the shard, and behind them that of its values (ShardLayout::has_values).
   [[nodiscard]] std::span<const InputFile> files() const { return files_; }
   /// Null where rows are fixed: there is no index.
   [[nodiscard]] const InputFile* index_file() const { return index_ ? &*index_ : nullptr; }
@@ -57,6 +58,8 @@ class ShardReader {
   /// The file a field of the schema (or the key) lies in.
   [[nodiscard]] const InputFile& file_of_field(std::size_t field) const;
   [[nodiscard]] const InputFile& file_of_key() const;
+  /// What the manifest calls that file; no field: of the key.
+  [[nodiscard]] const std::string& listed_name(std::optional<std::size_t> field) const;
   /// False: there is no crc32c of each value: no index, or one that was made without reading them.
   [[nodiscard]] bool has_checksums() const { return layout_->has_value_checksums(); }
   /// Proves the index, and the list of elements, by their hashes in the manifest: then every place,

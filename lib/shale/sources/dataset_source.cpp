@@ -519,8 +519,11 @@ void prove_files_of(const ShardReader& shard, const ShardLayout& layout,
                     const std::function<void()>& stop_if_asked) {
   std::set<std::uint32_t> files;
   for (const std::size_t field : fields) files.insert(layout.part_file[layout.field_part[field]]);
-  for (const std::uint32_t file : files)
-    prove_file(shard.files()[file], shard.shard().files[file], [&](auto) { stop_if_asked(); });
+  const std::vector<ManifestFile>& listed = shard.shard().files;
+  for (const std::uint32_t file : files) {
+    prove_file(shard.files()[file], file < listed.size() ? listed[file] : shard.shard().values,
+               [&](auto) { stop_if_asked(); });
+  }
 }
 
 void refuse_replaced(const OpenedDataset& dataset) {

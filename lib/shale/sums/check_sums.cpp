@@ -53,7 +53,7 @@ Files files_of_dataset(const std::string& path, std::uint64_t memory_bytes) {
   Files found{.folder = path, .files = {{std::string(kManifestName), std::nullopt}}};
   for (const ManifestShard& shard : shards) {
     for (const ManifestFile& file : shard.files) add_listed(file, found.files);
-    for (const ManifestFile* list : {&shard.index, &shard.elements, &shard.blocks})
+    for (const ManifestFile* list : {&shard.index, &shard.elements, &shard.values, &shard.blocks})
       add_listed(*list, found.files);
   }
   for (const ManifestFile& file : shards.manifest().files) add_listed(file, found.files);

@@ -74,7 +74,7 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
     const bool compares_own = compares_container(request, format, unindexed, files[0]);
     format.scan(
         {files, survey.schema, survey.layout, compares_own || request.depth == VerifyDepth::deep,
-         survey.samples, survey.bases, progress},
+         survey.samples, survey.bases, progress, nullptr, [](Bytes) { return std::uint64_t{0}; }},
         OptionSet(format.options), [&](const IndexRow&) { ++report.samples; },
         [&](Finding finding) { log.add(std::move(finding)); });
     report.samples += survey.samples;  // those that have no index row

@@ -46,9 +46,7 @@ Finding ShardCheck::finding(std::string message, const std::string& file,
 
 Finding ShardCheck::wrong_checksum(std::uint64_t row, std::optional<std::size_t> field,
                                    const FieldPlace& place, std::uint32_t found) const {
-  const ShardLayout& layout = manifest.layout;
-  const std::uint32_t part = field ? layout.field_part[*field] : layout.key_part;
-  Finding wrong = finding({}, reader.shard().files[layout.part_file[part]].name, place.offset, row);
+  Finding wrong = finding({}, reader.listed_name(field), place.offset, row);
   checksum_mismatch(place.length, found, place.crc32c).describe_in(wrong);
   wrong.length = place.length;
   wrong.field = field ? manifest.schema.fields[*field].name : "key";

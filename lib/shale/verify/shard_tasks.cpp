@@ -52,7 +52,7 @@ void ShardTasks::prove_bytes(const std::shared_ptr<ShardCheck>& check) {
   log_.report().proves_container = compares_own;
   Walk walk = SplitWalk::open(*check, format_);
   if (!walk) begin_walk(check, reads_payload);
-  for (std::size_t file = 0; file < check->reader.files().size(); ++file)
+  for (std::size_t file = 0; file < check->reader.shard().files.size(); ++file)
     submit_ranges(check, file, walk, join);
   if (walk && !walk->follows_bytes()) submit_rows(check, walk, join);
   take_ranges(*check, join, walk, 0);

@@ -47,6 +47,8 @@ std::shared_ptr<ShardCheck> ShardVerifier::verify(const ManifestShard& shard,
   };
   (void)check_list(shard.index, opened.index);
   (void)check_list(shard.elements, opened.elements);
+  std::optional<InputFile> values;
+  (void)check_list(shard.values, values);
   const bool has_blocks = check_list(shard.blocks, opened.blocks);
   const std::optional<InputFile> blocks = std::exchange(opened.blocks, std::nullopt);
   std::shared_ptr<ShardCheck> check;

@@ -8,7 +8,6 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
-#include "shale/base/printable.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/data/fixed_value.hpp"
@@ -16,6 +15,7 @@
 #include "shale/format/list_elements.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/io/machine_limits.hpp"
+#include "shale/shards/value_comparison.hpp"
 
 namespace shale {
 namespace {
@@ -250,12 +250,9 @@ void decode_image(const ShardCheck& shard, const FieldOfRow& at, const AnyBytes&
   const bool was_bad = shard.reader.has_checksums();
   result.bad_when_written += was_bad ? 1 : 0;
   result.findings.add([&] {
-    const ShardLayout& layout = shard.manifest.layout;
-    const std::string& file =
-        shard.reader.shard().files[layout.part_file[layout.field_part[at.field]]].name;
     Finding finding = shard.finding(fmt::format("{} {} bad{}: it {}", what, was_bad ? "was" : "is",
                                                 was_bad ? " when it was written" : "", fault),
-                                    file, at.place.offset, at.row);
+                                    shard.reader.listed_name(at.field), at.place.offset, at.row);
     finding.length = at.place.length;
     finding.field = shard.manifest.schema.fields[at.field].name;
     return finding;
@@ -299,7 +296,7 @@ class StructureWalk {
                 const WalkProgress& progress)
       : shard_(shard),
         format_(format),
-        input_{shard.reader.files(),
+        input_{shard.reader.files().first(shard.reader.shard().files.size()),
                shard.manifest.schema,
                shard.manifest.layout,
                reads_payload,
@@ -318,8 +315,11 @@ class StructureWalk {
     std::optional<RowComparison> comparison;
     if (index != nullptr) comparison.emplace(shard_, *index, row, compares_crc, findings);
     ElementScan elements(format_, input_, view);
+    ValueComparison values(shard_.reader);
+    ShardInput input = input_;
+    input.put_value = [&values](Bytes value) { return values.put(value); };
     scan(
-        input_,
+        input,
         [&](const IndexRow& scanned) {
           if (!comparison) return;
           if (!input_.layout.has_elements) return comparison->compare(scanned);
@@ -333,6 +333,11 @@ class StructureWalk {
             return std::move(finding);
           });
         });
+    if (const auto wrong = values.first_wrong(findings.count() == 0))
+      findings.add([&] {
+        return shard_.finding("the values are not those of the file: index it again",
+                              shard_.reader.shard().values.name, wrong->offset);
+      });
     return comparison ? comparison->rows() : 0;
   }
 
@@ -343,11 +348,6 @@ class StructureWalk {
 };
 
 constexpr std::uint64_t kBytesAtOnce = 4 << 20;
-
-std::string name_of_file(const ShardCheck& shard, std::size_t field) {
-  const ShardLayout& layout = shard.manifest.layout;
-  return shard.reader.shard().files[layout.part_file[layout.field_part[field]]].name;
-}
 
 // Only a bool can be an invalid number. One finding per field: a damaged block would make a
 // million.
@@ -368,7 +368,7 @@ void find_wrong_numbers(const ShardCheck& shard, std::size_t field, Bytes stored
     try {
       (void)read_number(stored.subspan(i, 1), *column.field);
     } catch (const Error& error) {
-      finding = shard.finding(error.message(), name_of_file(shard, field),
+      finding = shard.finding(error.message(), shard.reader.listed_name(field),
                               column.place(begin + i).offset, begin + i);
       finding->field = column.field->name;
     }
@@ -549,7 +549,7 @@ DeepResult verify_fixed_rows(const ShardCheck& shard, std::uint64_t begin, std::
   } catch (const Error& error) {
     if (error.code() != Code::damaged) throw;
     result.findings.add([&] {
-      return shard.finding(error.message(), name_of_file(shard, field), error.offset(), begin);
+      return shard.finding(error.message(), shard.reader.listed_name(field), error.offset(), begin);
     });
     return result;
   }
