@@ -152,7 +152,8 @@ def test_files_of_labelimg_and_the_devkit(tmp_path):
         voc([("dog", (1, 2, 3, 4), {"difficult": "1"}), ("a & <b>", (1.5, 2, 20, 16), {})], "renamed.jpg")
     )
     (annotations / "2007_2.xml").write_text(
-        "\ufeff<?xml version='1.0' encoding='utf-8'?>\n" + voc([("cat", (5, 6, 7, 8), {"truncated": "1"})]), encoding="utf-8"
+        "\ufeff<?xml version='1.0' encoding='utf-8'?>\n" + voc([("cat", (5, 6, 7, 8), {"truncated": "1"})]).replace("<difficult>0</difficult>", ""),
+        encoding="utf-8",
     )
     (annotations / "2007_3.xml").write_text(voc([]))
     (annotations / "2007_4.xml").write_text(voc([("bird", (5, 6, 7, 8), {})]))
@@ -244,7 +245,7 @@ def test_text_files_of_yolo(tmp_path, name, content):
     (labels / "b.c.txt").write_text("")
     (tmp_path / name).write_text(content)
     done = run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", labels)
-    assert b"1 image has no file in" in done.stderr
+    assert b"1 image has no file in" in done.stderr and b"outside" not in done.stderr
     ours = shale.Dataset(tmp_path / "out")
     assert ours.classes == ["cat", "dog"]
     assert [sample["boxes"].tolist() for sample in ours] == [[[0.5, 0.25, 0.1, 1e-05], [0.5, 1, 0.125, 0.0625]], [], []]
@@ -289,7 +290,10 @@ def test_what_yolo_does_not_mean_is_refused(tmp_path):
         (labels / "a.txt").write_text(line + "\n")
         assert fact in run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", labels, code=1).stderr.decode()
     (labels / "a.txt").write_text("3 0.1 0.2 0.3 0.4\n")
-    run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", labels)
+    (labels / "b.txt").write_text("3 0.1 0.2 0.3 1.5\n3 -0.1 0.2 0.3 1\n0 0 1 1 1\n")
+    done = run_shale("convert", folder, tmp_path / "out", "--to", "record", "--labels", labels)
+    assert b"2 boxes in" in done.stderr and b"outside of 0 to 1" in done.stderr
+    (labels / "b.txt").unlink()
     assert shale.Dataset(tmp_path / "out")[0]["categories"].tolist() == [3]
     (tmp_path / "names.txt").write_text("a\nb\n")
     told = run_shale(

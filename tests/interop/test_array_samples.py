@@ -137,6 +137,10 @@ def test_a_member_that_some_lack_is_optional_and_objects_are_left_out(tmp_path):
     assert found["a/1.npz"]["z"] is None and (found["a/0.npz"]["z"] == [0, 1]).all()
     left_out = json.loads((tmp_path / "out/dataset.json").read_text())["left_out"]
     assert [(one["kind"], one["name"]) for one in left_out] == [("member", "names")]
+    (tmp_path / "more/a").mkdir(parents=True)
+    np.savez(tmp_path / "more/a/2.npz", x=np.ones(3), z=np.arange(2))
+    run_shale("convert", tmp_path / "more", tmp_path / "out", "--append", "--ext", "npz")
+    assert len(samples_of(tmp_path / "out")) == 3
 
 
 def test_a_damaged_npz_is_bad_content(tmp_path):
@@ -199,6 +203,7 @@ def test_a_view_is_bad_content(tmp_path):
     torch.save({"x": torch.arange(6).reshape(3, 2).T}, tmp_path / "in/a/3.pt")
     run_shale("convert", tmp_path / "in", tmp_path / "out", "--to", "record", "--ext", "pt", code=4)
     assert "a/3.pt,not-array" in (tmp_path / "out/skipped.csv").read_text()
+    assert not types(tmp_path / "out")["x"].get("optional")
 
 
 def test_arrays_in_an_archive(tmp_path):

@@ -64,5 +64,16 @@ TEST_CASE("raw numbers: a file that is no whole number of rows is damaged, and c
   CHECK(found.arrays.at(0).whole_rows == 2);
 }
 
+TEST_CASE("raw numbers: a file without a whole row has nothing that could be salvaged") {
+  const TempDir dir;
+  write_file(dir / "x.bin", "012");
+
+  const Error error = error_of([&] {
+    (void)open_arrays(dir / "x.bin", {.takes_truncated = true, .raw = parse_raw("u1,4")});
+  });
+
+  CHECK(error.code() == Code::damaged);
+}
+
 }  // namespace
 }  // namespace shale
