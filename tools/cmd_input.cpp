@@ -130,7 +130,8 @@ Json input_facts(const InputCheck& check) {
       {"notes", Json::array()}};
   for (const std::string& name : check.classes) json["class_names"].push_back(printable(name));
   for (const Field& field : check.schema.fields)
-    json["fields"].push_back({{"name", field.name}, {"kind", name_of(field.kind)}});
+    json["fields"].push_back(
+        {{"name", field.name}, {"kind", name_of(field.kind)}, {"type", field_type_text(field)}});
   for (const auto& [reason, count] : check.ignored_by) {
     json["ignored_by"].push_back({{"reason", reason},
                                   {"entries", count},
