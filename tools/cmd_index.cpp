@@ -164,7 +164,7 @@ int index_files(const CommandLine& line, Console& console) {
   const std::string folder = line.text_or_none("index-dir");
   refuse_stream(folder);
   const bool is_plan = line.flag("dry-run");
-  const bool is_set = files.size() > 1 || files_of_set(line.words()[0]);
+  const bool is_set = files.size() > 1 || holds_set(line.words()[0]);
   if (is_set) return index_one_set(line, files, console);
   Json json = Json::array();
   for (const SetMember& member : files) {
@@ -229,7 +229,7 @@ int run_index(const CommandLine& line, Console& console) {
             "its own");
   }
   const bool is_dataset =
-      line.words().size() == 1 && !file_of_path(line.words()[0]) && !files_of_set(line.words()[0]);
+      line.words().size() == 1 && !file_of_path(line.words()[0]) && !holds_set(line.words()[0]);
   return is_dataset ? rebuild(line, console) : index_files(line, console);
 }
 

@@ -205,7 +205,7 @@ std::string hint_for(const VerifyReport& report, const VerifyRequest& request) {
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
     return fmt::format("'{}' rebuilds indexes and block lists", index);
   if (holds_dataset(dataset)) return hint_of_repair(dataset);
-  if (files_of_set(dataset)) {
+  if (holds_set(dataset)) {
     return fmt::format(
         "copy these files again from an intact copy; where the change is intended, '{}' indexes "
         "the set as it is",
@@ -328,7 +328,7 @@ int verify_splits(const VerifyRequest& request, const std::vector<std::string>& 
 // is only read.
 bool can_be_verified(const std::string& path) {
   if (is_table(path) || archive_of_path(path)) return false;
-  return holds_dataset(path) || files_of_set(path) || file_of_path(path);
+  return holds_dataset(path) || holds_set(path) || file_of_path(path);
 }
 
 // What makes no table along its first axes is only read along others.

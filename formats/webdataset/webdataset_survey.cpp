@@ -131,7 +131,7 @@ class WebdatasetSurvey {
                   "'{}' in '{}'",
                   kMostExtensions, printable(member.extension), printable(member.key))
           .at(file_.path(), member.begin)
-          .hint("if it is an archive of files, and not of samples, pass --pairs off");
+          .hint("if its files are not samples, unpack it with tar, and convert the folder");
     }
     return facts_.emplace(std::string(member.extension), ExtensionFacts()).first;
   }

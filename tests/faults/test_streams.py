@@ -42,7 +42,8 @@ class Streams(stream_case.StreamCase):
 
     def test_partners_of_images_are_left_out_and_said_so(self):
         for names, count in ((("0/1.png", "0/1.txt", "0/2.png", "0/2.json", "0/2.txt"), 3), (("0/1.json", "0/1.png", "0/2.png", "0/3.txt"), 1), (("0/1.png", "0/2.png", "0/1.txt"), 1)):
-            archive = tar_of(self.folder / "x.tar", *((name, PHOTO if name.endswith("png") else b"text") for name in names))
+            folder = ("0", b"", {"type": tarfile.DIRTYPE})  # without it, they would be samples
+            archive = tar_of(self.folder / "x.tar", folder, *((name, PHOTO if name.endswith("png") else b"text") for name in names))
             write(self.stream, gzip.compress(archive.read_bytes()))
             done = run("convert", self.stream, self.out, "--to", "record", "--overwrite")
             self.assertEqual(done.code, 4, done.err)

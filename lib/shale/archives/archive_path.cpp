@@ -15,6 +15,7 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 
 namespace shale {
 namespace {
@@ -37,6 +38,7 @@ bool is_file(const std::string& path) {
 
 // Empty: there are other things in it.
 std::vector<std::string> archives_of_folder(const std::string& folder) {
+  if (facts_at(join_path(folder, kSetIndexFolder))) return {};  // they have been indexed
   std::vector<std::string> archives;
   bool are_all = true;
   visit_names(folder, [&](const std::string& name) {

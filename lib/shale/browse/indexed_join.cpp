@@ -535,7 +535,7 @@ bool is_listed_input(const std::string& path) {
   const std::optional<struct stat> manifest = facts_behind(join_path(path, kManifestName));
   if (manifest && !S_ISREG(manifest->st_mode)) return false;
   try {
-    return !files_of_set(path);
+    return !holds_set(path);
   } catch (const Error& error) {
     if (error.code() != Code::unsupported) throw;
     return false;  // of several sets

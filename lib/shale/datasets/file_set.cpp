@@ -403,6 +403,12 @@ std::optional<std::vector<SetMember>> files_of_set(const std::string& path) {
   return is_plain_folder(path) ? files_of_folder(path) : std::nullopt;
 }
 
+bool holds_set(const std::string& path) {
+  const bool is_indexed =
+      is_plain_folder(path) && stands(join_path(join_path(path, kSetIndexFolder), kManifestName));
+  return is_indexed || files_of_set(path).has_value();
+}
+
 namespace {
 
 // "toy/toy-train.tfrecord-*-of-*", if these are all files that it stands for; else one that names

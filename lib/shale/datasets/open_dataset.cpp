@@ -470,7 +470,7 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
   if (request.open_instead) return request.open_instead(events);
   return open_standing(request.path, [&](const DatasetPaths& paths) {
     const Place place = request.files.empty() ? look_at(request.path) : Place::other_file;
-    if (place == Place::absent && !files_of_set(request.path)) throw absent(request.path);
+    if (place == Place::absent && !holds_set(request.path)) throw absent(request.path);
     if (place == Place::unfinished) throw unfinished(request.path);
     if (place != Place::dataset) return open_other(request, events);
     refuse_file_options(request.path, kOwnDataset, request.index_folder, request.parsing);

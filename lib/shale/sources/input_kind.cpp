@@ -393,7 +393,7 @@ Recognition recognize_dataset(SoughtInput& input) {
   if (place == Place::unfinished) return {};
   if (are_files_samples(input.request.inputs, input.request.files.suffixes)) return {};
   const bool is_readable =
-      place == Place::dataset || files_of_set(input.path()) ||
+      place == Place::dataset || holds_set(input.path()) ||
       (place == Place::other_file
            ? detect_file(InputFile(input.path()), input.request.container.parsing) != nullptr
            : file_of_path(input.path()).has_value());

@@ -169,7 +169,7 @@ bool compares_container(const VerifyRequest& request, const Format& format,
 }
 
 std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {
-  if (files_of_set(request.dataset)) return open_set_to_verify(request, log);
+  if (holds_set(request.dataset)) return open_set_to_verify(request, log);
   const Place place = look_at(request.dataset);
   const std::optional<std::string> file =
       place == Place::dataset ? std::nullopt : file_of_path(request.dataset);

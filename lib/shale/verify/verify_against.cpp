@@ -552,7 +552,7 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
   const std::optional<StreamPath> stream = is_archive ? std::nullopt : stream_of_path(against);
   const bool is_of_folder =
       !folders.empty() || is_archive || stream ||
-      (look_at(against) != Place::dataset && !file_of_path(against) && !files_of_set(against));
+      (look_at(against) != Place::dataset && !file_of_path(against) && !holds_set(against));
   // Of folders that are joined, one alone says nothing of the files in the others.
   if (is_of_folder && !names.empty() && names != names_text(folders))
     throw not_the_folders(request.dataset, names, "--against");

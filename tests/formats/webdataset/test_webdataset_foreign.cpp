@@ -140,7 +140,7 @@ TEST_CASE(
         "1 hidden member is ignored ('._1.txt')\n"
         "1 member without an extension is ignored ('README')\n");
   CHECK(left_out_text(read.survey.left_out) ==
-        "member '0.txt' (doubled), '2.txt' (link) and 1 more");
+        "member '0.txt' (doubled), member '2.txt' (link), member '3.txt' (special)");
 }
 
 TEST_CASE(
