@@ -8,9 +8,10 @@ import struct
 import subprocess
 import sys
 import tarfile
+import time
 
 import pytest
-from conftest import jpeg, run_shale
+from conftest import SHALE, jpeg, run_shale
 from documented_code import blocks_of
 
 SHARDS, KINDS = 3, "wids,dali,energon"
@@ -279,3 +280,22 @@ def test_dali_reads_every_sample(tars, samples):
     pipeline.build()
     for _, fields in all_of(samples):
         assert [bytes(value.at(0)) for value in pipeline.run()] == list(fields.values())
+
+
+def test_a_killed_run_continues(samples, tmp_path):
+    """Whatever is there after SIGKILL is whole, and the next run leaves what a run without a kill does."""
+    folders = [tmp_path / "killed", tmp_path / "whole"]
+    for folder in folders:
+        folder.mkdir()
+        for number in range(60):
+            make_tar(folder / f"{number:04d}.tar", samples[number % SHARDS])
+    run_shale("index", "--native", KINDS, folders[1])
+    for seconds in (0.02, 0.05, 0.1, 0.2):
+        with subprocess.Popen([SHALE, "index", "--native", KINDS, folders[0]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+            time.sleep(seconds)
+            run.kill()
+        for path in folders[0].glob("*.idx"):
+            assert path.read_bytes() == (folders[1] / path.name).read_bytes()
+    run_shale("index", "--native", KINDS, folders[0])
+    left = [{path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".shale-native"} for folder in folders]
+    assert left[0] == left[1]

@@ -34,12 +34,13 @@ constexpr std::size_t kTarsAtOnce = 16;
 
 FileStamp stamp_of_file(const std::string& path) { return stamp_of(path).value_or(FileStamp()); }
 
-NativeJournal::Row row_of(const FileStamp& tar, const std::string& index) {
+// What both files are now; `index` empty: there is none.
+void put_stamps(NativeJournal::Row& row, const FileStamp& tar, const std::string& index) {
   const FileStamp stamp = index.empty() ? FileStamp() : stamp_of_file(index);
-  return {.tar_bytes = tar.bytes,
-          .tar_modified_ns = tar.modified_ns,
-          .bytes = stamp.bytes,
-          .modified_ns = stamp.modified_ns};
+  row.tar_bytes = tar.bytes;
+  row.tar_modified_ns = tar.modified_ns;
+  row.bytes = stamp.bytes;
+  row.modified_ns = stamp.modified_ns;
 }
 
 // Where an index of a tar is; empty: it has none of its own.
@@ -76,13 +77,15 @@ struct Made {
 
 struct DoneTar {
   std::string name;
+  std::uint64_t bytes = 0;
   std::vector<Made> made = {};
   bool has_end_mark = true;
 };
 
-// Puts a file into place. True: it was there with this content. Errors: Code::exists.
-bool place_file(const std::string& path, std::string_view head, ScratchFile* rest, bool is_ours,
-                bool is_only_planned) {
+// Adds a file to those that are to be placed; null: none are. True: it was there with this content.
+// Errors: Code::exists.
+bool add_file(PlacedFiles* files, const std::string& path, std::string_view head, ScratchFile* rest,
+              bool is_ours) {
   if (stands(path)) {
     if (has_content(path, head, rest)) return true;
     if (!is_ours) {
@@ -93,7 +96,7 @@ bool place_file(const std::string& path, std::string_view head, ScratchFile* res
           .hint("move it away, and run the same command again");
     }
   }
-  if (!is_only_planned) rename_file(written_beside(path, head, rest), path);
+  if (files != nullptr) files->add(path, head, rest);
   return false;
 }
 
@@ -161,7 +164,6 @@ class FolderOfTars {
       run_jobs();
       for (const NativeKind kind : request_.kinds) place_lists(kind);
     } catch (...) {
-      is_stopped_ = true;
       save();
       throw;
     }
@@ -232,40 +234,45 @@ class FolderOfTars {
     }
   }
 
-  void run_jobs() {
-    const std::size_t all = jobs_.size();
-    // Where all bytes are read, the disk has enough to do with one tar per thread.
+  // Few enough that a kill costs little, where all bytes are read.
+  std::vector<Job> next_batch(std::size_t most) {
+    constexpr std::uint64_t kBytesAtOnce = 256 << 20;
     const bool is_whole = std::ranges::count(request_.kinds, NativeKind::wids) > 0;
-    const std::size_t share = (all + request_.jobs - 1) / std::max(1U, request_.jobs);
-    const std::size_t at_once = is_whole ? 1 : std::clamp<std::size_t>(share, 1, kTarsAtOnce);
+    std::vector<Job> batch;
+    for (std::uint64_t bytes = 0; batch.size() < most && !jobs_.empty(); jobs_.pop_front()) {
+      bytes += jobs_.front().stamp.bytes;
+      if (is_whole && !batch.empty() && bytes > kBytesAtOnce) break;
+      batch.push_back(std::move(jobs_.front()));
+    }
+    return batch;
+  }
+
+  void run_jobs() {
+    const std::size_t all = jobs_.size(), jobs = std::max(1U, request_.jobs);
+    const std::size_t at_once = std::clamp<std::size_t>((all + jobs - 1) / jobs, 1, kTarsAtOnce);
     OrderedPipeline<std::vector<DoneTar>> pipeline(request_.jobs);
     std::size_t done = 0;
     std::uint64_t bytes = 0;
-    while (!jobs_.empty() || pipeline.pending() > 0) {
-      while (!jobs_.empty() && pipeline.pending() < 2 * request_.jobs) {
-        std::vector<Job> batch;
-        for (std::size_t i = 0; i < at_once && !jobs_.empty(); ++i) {
-          bytes += jobs_.front().stamp.bytes;
-          batch.push_back(std::move(jobs_.front()));
-          jobs_.pop_front();
+    try {
+      while (!jobs_.empty() || pipeline.pending() > 0) {
+        while (!jobs_.empty() && pipeline.pending() < 2 * jobs) {
+          pipeline.submit(
+              [this, batch = next_batch(at_once)](unsigned) { return index_tars(batch); });
         }
-        pipeline.submit([this, batch = std::move(batch)](unsigned) { return index_tars(batch); });
+        while (!pipeline.has_result(std::chrono::milliseconds(100))) events_.stop_if_asked();
+        events_.stop_if_asked();
+        for (DoneTar& tar : pipeline.take()) {
+          bytes += tar.bytes;
+          ++done;
+          take(std::move(tar));
+        }
+        events_.report(done, all, bytes);
+        if (!request_.is_only_planned) journal_.save_now_and_then();
       }
-      while (!pipeline.has_result(std::chrono::milliseconds(100))) stop_if_asked();
-      stop_if_asked();
-      for (DoneTar& tar : pipeline.take()) {
-        ++done;
-        take(std::move(tar));
-      }
-      events_.report(done, all, bytes);
-      if (!request_.is_only_planned) journal_.save_now_and_then();
+    } catch (...) {
+      is_stopped_ = true;  // before the pipeline waits for its tasks
+      throw;
     }
-  }
-
-  // Tasks see it before the pipeline waits for them.
-  void stop_if_asked() try { events_.stop_if_asked(); } catch (...) {
-    is_stopped_ = true;
-    throw;
   }
 
   // In a thread.
@@ -277,30 +284,38 @@ class FolderOfTars {
       walked.push_back(indexed.back().walk());
     }
     walk_tars(walked, is_stopped_);
-    std::vector<DoneTar> done;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       for (const Job::Wanted& wanted : jobs[i].wanted) (void)indexed[i].samples_of(wanted.kind);
     }
+    PlacedFiles files;
+    std::vector<DoneTar> done;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      DoneTar tar{.name = jobs[i].name, .has_end_mark = walked[i].has_end_mark};
+      DoneTar tar{.name = jobs[i].name,
+                  .bytes = jobs[i].stamp.bytes,
+                  .has_end_mark = walked[i].has_end_mark};
       for (const Job::Wanted& wanted : jobs[i].wanted)
-        tar.made.push_back(make(wanted, jobs[i].stamp, indexed[i], walked[i].end));
+        tar.made.push_back(make(wanted, indexed[i], walked[i].end, files));
       done.push_back(std::move(tar));
+    }
+    files.place();
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      for (std::size_t k = 0; k < done[i].made.size(); ++k)
+        put_stamps(done[i].made[k].row, jobs[i].stamp, jobs[i].wanted[k].path);
     }
     return done;
   }
 
-  Made make(const Job::Wanted& wanted, const FileStamp& tar, Indexed& indexed,
-            std::uint64_t end) const {
+  Made make(const Job::Wanted& wanted, Indexed& indexed, std::uint64_t end,
+            PlacedFiles& files) const {
     Made made{.kind = wanted.kind};
+    PlacedFiles* const placed = request_.is_only_planned ? nullptr : &files;
     if (wanted.kind == NativeKind::dali) {
-      made.is_kept = place_file(wanted.path, indexed.dali->head(), &indexed.dali->finish(),
-                                wanted.is_ours, request_.is_only_planned);
+      made.is_kept = add_file(placed, wanted.path, indexed.dali->head(), &indexed.dali->finish(),
+                              wanted.is_ours);
     } else if (wanted.kind == NativeKind::energon) {
-      made.is_kept = place_file(wanted.path, "", &indexed.energon->finish(end), wanted.is_ours,
-                                request_.is_only_planned);
+      made.is_kept =
+          add_file(placed, wanted.path, "", &indexed.energon->finish(end), wanted.is_ours);
     }
-    made.row = row_of(tar, wanted.path);
     made.row.samples = indexed.samples_of(wanted.kind);
     if (wanted.kind == NativeKind::wids) made.row.md5 = indexed.wids->md5();
     return made;
@@ -331,9 +346,15 @@ class FolderOfTars {
       (void)make_directory(join_path(folder_, kEnergonFolder));
     const NativeJournal::Row* row = journal_.find("file", list.name);
     const bool is_ours = row != nullptr && row->wrote(stamp_of_file(path));
-    const bool is_kept = place_file(path, list.content, nullptr, is_ours, request_.is_only_planned);
+    PlacedFiles file;
+    const bool is_kept =
+        add_file(request_.is_only_planned ? nullptr : &file, path, list.content, nullptr, is_ours);
+    file.place();
     ++(is_kept ? counts_[kind].kept : counts_[kind].written);
-    if (!request_.is_only_planned) journal_.set("file", list.name, row_of({}, path));
+    if (request_.is_only_planned) return;
+    NativeJournal::Row now;
+    put_stamps(now, {}, path);
+    journal_.set("file", list.name, std::move(now));
   }
 
   std::string folder_;

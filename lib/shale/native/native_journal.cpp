@@ -11,7 +11,6 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
-#include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/native/placed_file.hpp"
@@ -90,7 +89,9 @@ void NativeJournal::save() {
                         name.second);
   }
   const std::string path = join_path(folder_, kJournalName);
-  rename_file(written_beside(path, text, nullptr), path);
+  PlacedFiles file;
+  file.add(path, text, nullptr);
+  file.place();
   is_saved_ = true;
   saved_ns_ = now_ns();
 }

@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = 256 << 10;
 
+std::string beside(const std::string& path) {
+  return join_path(folder_of_file(path), "." + path.substr(path.rfind('/') + 1) + ".shale-new");
+}
+
 // Piece by piece, until `use` has had enough.
 void for_each_piece(std::string_view head, ScratchFile* rest,
                     const std::function<bool(Bytes piece)>& use) {
@@ -29,17 +33,24 @@ void for_each_piece(std::string_view head, ScratchFile* rest,
 
 }  // namespace
 
-std::string written_beside(const std::string& path, std::string_view head, ScratchFile* rest) {
-  std::string temporary =
-      join_path(folder_of_file(path), "." + path.substr(path.rfind('/') + 1) + ".shale-new");
+void PlacedFiles::add(const std::string& path, std::string_view head, ScratchFile* rest) {
+  const std::string temporary = beside(path);
   remove_file(temporary);  // of a run that was killed
-  OutputFile file(temporary, {.io = IoMode::buffered, .buffer_bytes = 64 << 10, .buffers = 1});
+  OutputFile file(
+      temporary,
+      {.io = IoMode::buffered, .buffer_bytes = 64 << 10, .buffers = 1, .syncs = &syncs_});
   for_each_piece(head, rest, [&](Bytes piece) {
     file.append(piece);
     return true;
   });
   (void)file.finish();
-  return temporary;
+  paths_.push_back(path);
+}
+
+void PlacedFiles::place() {
+  syncs_.sync();
+  for (const std::string& path : paths_) rename_file(beside(path), path);
+  paths_.clear();
 }
 
 bool has_content(const std::string& path, std::string_view head, ScratchFile* rest) {
