@@ -48,9 +48,8 @@ Json schema_facts(const Manifest& manifest) {
   for (Field field : manifest.schema.fields) {
     const std::optional<DType> dtype = stored_dtype_of(field, manifest.layout.rows);
     if (dtype) field.dtype = *dtype;
-    Json json = {{"name", field.name},
-                 {"kind", shale::name_of(field.kind)},
-                 {"type", field_type_text(field)}};
+    Json json = {{"name", field.name}, {"kind", shale::name_of(field.kind)}};
+    json["type"] = field_type_text(field);
     if (dtype) {
       json["dtype"] = dtype->descr();
       json["shape"] = shape_facts(field.shape);
@@ -64,10 +63,9 @@ Json schema_facts(const Manifest& manifest) {
 }
 
 // Words as a program wants them.
-std::string code_of(std::string_view words) {
-  std::string code(words);
-  std::ranges::replace(code, ' ', '_');
-  return code;
+std::string code_of(std::string words) {
+  std::ranges::replace(words, ' ', '_');
+  return words;
 }
 
 Json transform_facts(const ManifestTransform& transform) {
@@ -446,7 +444,7 @@ Json parts_facts(const PartsReport& report) {
   for (const FoundPart& part : report.parts) {
     Json entry = {{"path", printable(part.path)},
                   {"index", part.number.index},
-                  {"state", code_of(name_of(part.state))}};
+                  {"state", code_of(std::string(name_of(part.state)))}};
     put_text(entry, "fault", part.fault);
     json["parts"].push_back(std::move(entry));
   }
@@ -495,7 +493,7 @@ Json damage_facts(const RepairPlan& plan, std::uint64_t repaired, bool is_plan) 
   for (const RepairedFile& file : plan.files) {
     Json entry = {{"name", printable(file.file.name)},
                   {"fault", file.fault},
-                  {"remedy", code_of(name_of(file.remedy))}};
+                  {"remedy", code_of(std::string(name_of(file.remedy)))}};
     put_text(entry, "obstacle", file.obstacle);
     json["files"].push_back(std::move(entry));
   }

@@ -210,21 +210,6 @@ ValuePacking packing_of_values(const InputFile& file, std::string_view database)
 
 namespace {
 
-// Of a file that counts its samples, where not all that the count says is there any more: what
-// becomes of the rest. Empty: nothing is to be said.
-std::string note_on_keys(const InputFile& saved) {
-  const layouts::KeyedFile file = lmdb::keyed_file(saved);
-  const auto map = file.open({});
-  for (const std::string_view name : layouts::count_keys()) {
-    if (!map->find(as_bytes(name)) || layouts::recognize_keys(file, {})) continue;
-    return fmt::format(
-        "'{}' counts samples, but the keys that are left are not theirs alone, or not all of them: "
-        "each entry is taken as a sample",
-        name);
-  }
-  return {};
-}
-
 // Of a damaged file; nullopt: it is not.
 std::optional<UnpackReport> unpack_whole_entries(const UnpackRequest& request) {
   const NamelessFile whole(temporary_folder());
@@ -247,7 +232,9 @@ std::optional<UnpackReport> unpack_whole_entries(const UnpackRequest& request) {
     (void)save_whole_entries(request, request.into);
     report.emplace();
   }
-  if (std::string note = request.parsing.dialect ? "" : note_on_keys(saved); !note.empty())
+  if (std::string note =
+          request.parsing.dialect ? "" : layouts::note_on_lost_keys(lmdb::keyed_file(saved));
+      !note.empty())
     report->notes.push_back(std::move(note));
   report->lost = *std::move(lost);
   return report;

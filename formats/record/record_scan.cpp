@@ -10,6 +10,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
@@ -400,8 +401,7 @@ std::vector<FieldPlace> walk_record_list(const ViewBytes& view, const FieldPlace
     if (found < list.count) elements.push_back({.offset = at, .length = length});
     at += length;
   }
-  if (found != list.count)
-    throw Error(Code::damaged, "list holds {} elements, expected {}", found, list.count);
+  if (found != list.count) throw wrong_element_count(found, list.count);
   return elements;
 }
 

@@ -13,6 +13,7 @@
 #include "shale/base/error.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/format/finding_draft.hpp"
+#include "shale/format/list_elements.hpp"
 #include "shale/format/value_checksum.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/wire/npy_header.hpp"
@@ -419,8 +420,7 @@ std::vector<FieldPlace> walk_webdataset_list(const ViewBytes& view, const FieldP
       elements.push_back({.offset = member.data, .length = member.file.bytes});
     at = member.end();
   }
-  if (found != list.count)
-    throw Error(Code::damaged, "list holds {} elements, expected {}", found, list.count);
+  if (found != list.count) throw wrong_element_count(found, list.count);
   return elements;
 }
 

@@ -182,7 +182,7 @@ COVERED_BY = {
     "targets/split_lists": ("tests/interop/test_coclr_lists.py", "test_its_readers_read_both_lists"),
     "targets/list_files": ("tests/interop/test_coclr_k400.py", "test_its_readers_read_the_directory"),
     "targets/lists_beside": ("tests/faults/test_lists_beside.py", "test_files_of_the_user_keep_their_names"),
-    "sources/frames_source": ("tests/interop/test_frames.py", "test_every_frame_is_there_in_natural_order"),
+    "folders/frames_source": ("tests/interop/test_frames.py", "test_every_frame_is_there_in_natural_order"),
     "targets/append_target": ("tests/faults/test_append.py", "test_shards_come_behind_the_old_ones"),
     "shards/common_keys": ("tests/faults/test_append.py", "test_keys_of_the_old_set_are_found"),
     "targets/class_target": ("tests/faults/test_class_files.py", "test_killed_in_the_last_steps"),

@@ -1,7 +1,6 @@
 #include "shale/folders/folder_source.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "shale/folders/metadata_use.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/folders/untaken_pictures.hpp"
+#include "shale/io/atomic_file.hpp"
 #include "shale/io/file_stamp.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/labels/class_table.hpp"
@@ -31,7 +31,6 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kLeastSortMemory = 1 << 20;
-constexpr std::string_view kNoImage = "not the suffix of an image";
 
 class FolderList final : public InputList {
  public:
@@ -177,8 +176,7 @@ class FolderList final : public InputList {
     head.has_metadata_labels = info_.metadata == kMetadataWithLabels;
     if (metadata_ && request_.labels.path.empty()) head.metadata_files = metadata_->stamps();
     // What a kill left of an earlier one.
-    std::error_code error;
-    std::filesystem::remove(request_.files.listing.written, error);
+    (void)remove_file(request_.files.listing.written);
     ListingWriter listing(request_.files.listing.written, head);
     while (const std::optional<ListedFile> file = next_listed()) {
       request_.stop_if_asked();
@@ -211,14 +209,15 @@ class FolderList final : public InputList {
                                std::uint64_t offset) const {
     if (!patterns_.empty() && patterns_.which(folder, name) != 0U) return false;
     if (!sought_.takes_by_content(name)) return sought_.takes(name);
-    return begins_like_image(join_path(request_.root, join_path(folder, name)),
-                             tree_->place_of(offset), request_.files.takes_decodable);
+    const std::string path = join_path(request_.root, join_path(folder, name));
+    return begins_like_image(path, tree_->place_of(offset), request_.files.takes_decodable);
   }
 
   // What has no suffix of a sample. `offset`: in the archive, if it lies in one.
   void ignore_other(std::string_view folder, std::string_view name, std::uint64_t offset,
                     std::string_view otherwise = {}) {
-    if (otherwise.empty()) otherwise = sought_.are_images() ? kNoImage : "not a suffix of --ext";
+    if (otherwise.empty())
+      otherwise = sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext";
     if (!sought_.are_images()) return ignore(folder, name, otherwise);
     const std::string path = join_path(request_.root, join_path(folder, name));
     ignore(folder, name, untaken_pictures_.reason_for(path, otherwise, tree_->place_of(offset)));

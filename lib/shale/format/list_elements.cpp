@@ -57,6 +57,10 @@ std::vector<Bytes> elements_of_known(Bytes run) {
   return elements;
 }
 
+Error wrong_element_count(std::uint64_t found, std::uint64_t expected) {
+  return Error(Code::damaged, "list holds {} elements, expected {}", found, expected);
+}
+
 Error element_outside(const FieldPlace& element, const FieldPlace& list) {
   return Error(Code::damaged, "an element of {} bytes at {} is outside of its list, {} bytes at {}",
                element.length, element.offset, list.length, list.offset);

@@ -35,6 +35,8 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
 /// and bytes for each. Errors: Code::damaged.
 [[nodiscard]] std::vector<Bytes> elements_of_known(Bytes run);
 
+/// The error for a list that holds another number of elements than its row says.
+[[nodiscard]] Error wrong_element_count(std::uint64_t found, std::uint64_t expected);
 /// The error for an element outside the extent of its list.
 [[nodiscard]] Error element_outside(const FieldPlace& element, const FieldPlace& list);
 

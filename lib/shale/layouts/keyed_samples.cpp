@@ -321,4 +321,16 @@ std::optional<KeyPattern> recognize_keys(const KeyedFile& file, std::string_view
   return std::nullopt;
 }
 
+std::string note_on_lost_keys(const KeyedFile& file) {
+  const auto map = file.open({});
+  for (const std::string_view name : count_keys()) {
+    if (!map->find(as_bytes(name)) || recognize_keys(file, {})) continue;
+    return fmt::format(
+        "'{}' counts samples, but the keys that are left are not theirs alone, or not all of them: "
+        "each entry is taken as a sample",
+        name);
+  }
+  return {};
+}
+
 }  // namespace shale::layouts

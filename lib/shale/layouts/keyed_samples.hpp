@@ -83,5 +83,8 @@ class KeyNumbers {
 /// Reads no values but that one.
 [[nodiscard]] std::optional<KeyPattern> recognize_keys(const KeyedFile& file,
                                                        std::string_view database);
+/// What is said of a file that counts its samples, where not all that the count says is there any
+/// more, so that recognize_keys() takes it no longer; else empty.
+[[nodiscard]] std::string note_on_lost_keys(const KeyedFile& file);
 
 }  // namespace shale::layouts

@@ -20,12 +20,12 @@
 #include "shale/base/shell_word.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
+#include "shale/folders/frames_source.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/labels/metadata_file.hpp"
-#include "shale/sources/frames_source.hpp"
 #include "shale/sources/input_kind.hpp"
 #include "shale/sources/open_input.hpp"
 

@@ -8,11 +8,11 @@
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/encoding/transform.hpp"
+#include "shale/folders/frames_source.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/partners/file_pairs.hpp"
-#include "shale/sources/frames_source.hpp"
 
 namespace shale {
 

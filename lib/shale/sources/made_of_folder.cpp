@@ -6,12 +6,12 @@
 #include "shale/base/bytes.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/folders/folder_request.hpp"
+#include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/sources/dataset_source.hpp"
-#include "shale/sources/frames_source.hpp"
 
 namespace shale {
 

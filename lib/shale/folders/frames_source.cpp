@@ -1,4 +1,4 @@
-#include "shale/sources/frames_source.hpp"
+#include "shale/folders/frames_source.hpp"
 
 #include <algorithm>
 #include <set>
