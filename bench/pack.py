@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packing, verifying and memory of shale beside its peers and the machine's limits: one command, Markdown tables.
 
-python3 bench/pack.py [--only record|repeated|lmdb|hdf5|verify|memory] [--rounds 5] [--cache warm|cold] [--beside PROGRAM] [--json FILE] ...
+python3 bench/pack.py [--only record|webdataset|repeated|lmdb|hdf5|verify|memory] [--rounds 5] [--cache warm|cold] [--beside PROGRAM] [--json FILE] ...
 As root (it drops caches), on a machine that does nothing else. bench/README.md explains the protocol.
 """
 
@@ -18,7 +18,7 @@ from inputs import convert, shell
 
 TINY_CLASSES, TINY_PER_CLASS = 1000, 2000
 BUDGETS_MIB = (16, 64, 256)
-ONE_FILE = {"record": "one.tfrecord", "lmdb": "one.lmdb", "hdf5": "one.h5"}
+ONE_FILE = {"record": "one.tfrecord", "webdataset": "one.tar", "lmdb": "one.lmdb", "hdf5": "one.h5"}
 ALLOWED_ABOVE_BUDGET_MIB = 64
 # A JPEG of one pixel, 286 bytes.
 TINY_JPEG = base64.b64decode(
@@ -74,6 +74,9 @@ def packing_peers(arguments, photos, to):
     if to == "record":
         tar = Step("GNU tar cf", ["tar", "cf", work / "out.tar", "-C", photos, "."], [photos], work / "out.tar")
         return [tar, script("webdataset ShardWriter", "webdataset"), script("MDSWriter", "mds")]
+    if to == "webdataset":
+        synced = shell('tar cf "$1" -C "$2" . && sync "$1"', work / "out.tar", photos)
+        return [script("webdataset ShardWriter", "webdataset"), Step("GNU tar cf, sync", synced, [photos], work / "out.tar")]
     if to == "lmdb":
         in_c = [inputs.lmdb_writer(arguments), photos, inputs.list_of(arguments, photos), work / "c"]
         return [
@@ -167,7 +170,7 @@ def bench_memory(arguments, photos):
     yield "memory", runs, harness.markdown(header, rows)
 
 
-BENCHES = {to: bench_packing(to) for to in ("record", "lmdb", "hdf5")}
+BENCHES = {to: bench_packing(to) for to in ("record", "webdataset", "lmdb", "hdf5")}
 BENCHES |= {"repeated": bench_repeated, "verify": bench_verify, "memory": bench_memory}
 
 
