@@ -13,7 +13,7 @@
 
 // What the names of members say. A sample is a run of members with one key: n01/x.jpg, n01/x.cls.
 // The key is what stands before the first dot of the base name, the extension all that follows it.
-// Source: webdataset 0.2.100, tariterators.py, base_plus_ext().
+// Source: webdataset 1.0.2, tariterators.py, base_plus_ext().
 
 namespace shale {
 

@@ -21,15 +21,15 @@ namespace shale {
                                                                    const Schema& schema,
                                                                    const OptionSet& options);
 
-/// What stands in a .cls and in a .json of one number: as Python's json and int() read them. JSON
+/// The content of a .cls and of a .json of one number, as Python's json and int() read them. JSON
 /// has only one NaN; others have their bits in a PAX record, kRealRecord.
 [[nodiscard]] std::string integer_text(std::int64_t value);
 [[nodiscard]] std::string real_text(double value);
 /// 16 hexadecimal digits; empty for a number whose text says everything.
 [[nodiscard]] std::string bits_of_nan(double value);
 
-/// Where the sample's key stands in its first member: the target of a link, which nobody reads of a
-/// file; longer ones, and those with a NUL, in a PAX record.
+/// Where the key of the sample is in its first member: the target of a link, which nobody reads of
+/// a file; longer ones, and those with a NUL, in a PAX record.
 [[nodiscard]] bool fits_target(std::string_view key);
 
 /// The value of the format's layout option that keeps the suffixes of images in names.

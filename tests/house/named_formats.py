@@ -6,6 +6,7 @@ _MEANS_OUTPUT = "to go: what a name with this suffix writes is to be a target, b
 NAMES_A_FORMAT = {
     ("lib/shale/data/shard_index.cpp", "webdataset"): "--parse says how files are read, as the users of the format call it",
     ("lib/shale/data/schema.cpp", "record"): "a column of the index",
+    ("lib/shale/data/shard_index.cpp", "webdataset"): "the name of a dialect: how others lay samples in tar archives",
     ("lib/shale/verify/verify.cpp", "record"): _IS_A_RECORD,
     ("lib/shale/verify/verify_shard.cpp", "record"): _IS_A_RECORD,
     ("lib/shale/arrays/array_file.cpp", ".npy"): _IS_NUMPY,

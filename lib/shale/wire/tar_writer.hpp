@@ -11,7 +11,7 @@
 
 // The members of the tar archives that shale writes: regular files in POSIX's ustar form, of mode
 // 0644, of nobody, of no time. The same member has the same bytes everywhere. tar_reader.hpp has
-// the map of a header; what shale leaves empty is NUL. A PAX header stands in front of a member
+// the map of a header; what shale leaves empty is NUL. A PAX header precedes a member
 // whose name has more than 100 bytes, which is 8 GiB or larger, or which has records of its own.
 
 namespace shale {
@@ -36,7 +36,7 @@ struct TarFile {
   friend bool operator==(const TarFile&, const TarFile&) = default;
 };
 
-/// All that stands in front of its data: a multiple of kTarBlockBytes.
+/// All that precedes its data: a multiple of kTarBlockBytes.
 [[nodiscard]] std::string tar_headers(const TarFile& file);
 
 /// The zeros behind so many bytes of data.
