@@ -141,7 +141,8 @@ std::string written_text(const ConvertReport& report, const std::string& output)
   if (!report.is_of_files()) return shards_text(report, verb, "");
   if (report.verification.findings > 0)
     return fmt::format("{} was not written: it did not read back as it was written\n", output);
-  return file_text(report, verb, "", (was_there ? "in " : "to ") + output);
+  const bool is_stream = report.kind == OutputKind::stream;
+  return file_text(report, verb, "", (was_there ? "in " : "to ") + (is_stream ? "stdout" : output));
 }
 
 // Of one dataset, or of one file.
@@ -208,6 +209,7 @@ std::string text_of(const Output& output, const std::string& path) {
 std::string report_text(const ConvertReport& report, const std::string& output) {
   std::string text = text_of(report, output);
   if (report.is_of_files() && report.verification.findings > 0) return text;
+  if (report.kind == OutputKind::stream) return text;
   return text + fmt::format("next: {}\n", next_command(report, printable(output)));
 }
 
@@ -229,6 +231,7 @@ std::vector<std::string> outputs_of(const ConvertReport& report) {
 int run_convert(const CommandLine& line, Console& console) {
   const ConvertRequest request = convert_request_of(line);
   const std::vector<NativeKind> native = native_kinds(line, request);
+  if (kind_of_output(request) == OutputKind::stream) console.report_to_stderr();
   say_limits(line, console.events());
   ConvertReport report;
   if (line.flag("dry-run")) {

@@ -150,6 +150,8 @@ void Console::print(std::string_view text) {
   clear();
   if (is_of_program_)
     printed_ += text;
+  else if (reports_to_stderr_)
+    std::fwrite(text.data(), 1, text.size(), stderr);
   else
     tools::print(text);
 }

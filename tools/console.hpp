@@ -59,6 +59,8 @@ class Console {
   /// The result of the command, or the next piece of it: the facts with --json, else the text.
   void report(const Json& facts, std::string_view text);
   void print(std::string_view text);
+  /// From here on results go to stderr: stdout is the output.
+  void report_to_stderr() { reports_to_stderr_ = true; }
   /// What was printed, for a program.
   [[nodiscard]] const std::string& printed() const { return printed_; }
 
@@ -79,8 +81,8 @@ class Console {
 
   Mode mode_;
   std::string command_, printed_;
-  bool is_quiet_ = false, is_json_ = true, is_of_program_ = false, is_terminal_ = false,
-       is_drawn_ = false;
+  bool is_quiet_ = false, is_json_ = true, is_of_program_ = false, reports_to_stderr_ = false,
+       is_terminal_ = false, is_drawn_ = false;
   ProgressMeter meter_;
   Events events_;
 };

@@ -115,8 +115,8 @@ def convert(
             another tool, an .npy or .npz file, or a list of arrays to concatenate. A mapping of names to paths
             makes columns: ``{"x": "x.npy", "y": "y.npy"}``; of names to folders, samples of the files that have the same
             folder and name before the first dot: ``{"image": "photos", "mask": "masks"}``.
-        output: the directory of shards to write. A name that ends in .npy, .npz, .pt, .safetensors, .lmdb, .h5, .hdf5 or
-            .tfrecord is one file of any size instead, without a manifest.
+        output: the directory of shards to write. A name that ends in .npy, .npz, .pt, .safetensors, .lmdb, .h5, .hdf5,
+            .tfrecord or .tar is one file of any size instead, without a manifest.
         to: the format, such as ``"record"``; see ``formats()``. Default: that of the suffix of ``output``.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
         shard_samples: the maximum number of samples in a shard.

@@ -47,7 +47,7 @@ class Writer:
             writer.write({"key": "a.jpg", "image": data, "label": "dog"})
 
     Args:
-        out: a directory, which must not exist or be empty; or one file, ``train.lmdb``, ``.h5``, ``.tfrecord``,
+        out: a directory, which must not exist or be empty; or one file, ``train.lmdb``, ``.h5``, ``.tfrecord``, ``.tar``,
             ``.npy``, ``.npz``, ``.pt`` or ``.safetensors``, whose suffix is the format.
         to: format of the shards; see ``shale formats``. Default: ``"record"``, or what the suffix of ``out`` says; another suffix is refused.
         schema: the fields of every sample, in order: ``{name: type}``. A type is ``"bytes"``, ``"str"``, ``"int"``

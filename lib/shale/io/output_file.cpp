@@ -65,6 +65,12 @@ int create_file(const std::string& path) {
   throw because_of_room(Error(Code::io, "cannot be created"), path, error);
 }
 
+// It can only be written to, or has no place to write at.
+bool is_for_writing_alone(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return (flags & O_ACCMODE) == O_WRONLY || ::lseek(descriptor, 0, SEEK_CUR) < 0;
+}
+
 bool set_direct(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   return flags >= 0 && ::fcntl(descriptor, F_SETFL, flags | O_DIRECT) == 0;
@@ -101,6 +107,7 @@ struct OutputFile::Impl {
   void wait_for_one();
   void wait_for_all();
   void write_now(Bytes bytes, std::uint64_t offset);
+  void write_to_stream(Bytes bytes, std::uint64_t offset);
   void write_unaligned(Bytes bytes, std::uint64_t offset);
   void require_appended(std::uint64_t offset, std::uint64_t count) const;
   void read_range(std::uint64_t offset, std::span<std::byte> into);
@@ -123,6 +130,7 @@ struct OutputFile::Impl {
   const std::string path;
   const Options options;
   int descriptor = -1;
+  const bool is_stream;
   bool is_direct = false;
   bool was_full = false;  // a buffer
   bool is_broken =
@@ -147,6 +155,7 @@ OutputFile::Impl::Impl(int descriptor_, std::string path_, const Options& option
     : path(std::move(path_)),
       options(options_),
       descriptor(descriptor_),
+      is_stream(is_for_writing_alone(descriptor_)),
       writes(options_.buffers) {}
 
 void OutputFile::Impl::prepare() {
@@ -156,6 +165,7 @@ void OutputFile::Impl::prepare() {
         .at(path);
   }
   buffers = memory.require(options.buffers * options.buffer_bytes);
+  if (is_stream) return;
   if (options.io == IoMode::direct) go_direct();
   // Blocks are read back only to be hashed again: without this, 1 MiB drags the device's whole
   // read-ahead (8 MiB on some machines) into the page cache.
@@ -207,10 +217,11 @@ void OutputFile::Impl::hash_pending() {
 }
 
 void OutputFile::Impl::start_write() {
-  if (options.io == IoMode::automatic && !std::exchange(was_full, true)) go_direct();
+  const bool is_first = !std::exchange(was_full, true);
+  if (is_first && options.io == IoMode::automatic && !is_stream) go_direct();
   const Bytes bytes(buffer(current), filled);
   const std::uint64_t offset = buffer_offset;
-  if (!background && options.buffers > 1) background.emplace(options.buffers);
+  if (!background && options.buffers > 1 && !is_stream) background.emplace(options.buffers);
   writes[current].offset = offset;
   if (background && background->submit(current, descriptor, bytes, offset)) {
     writes[current].under_way = true;
@@ -257,7 +268,21 @@ void OutputFile::Impl::wait_for_all() {
   while (writes_under_way > 0) wait_for_one();
 }
 
+void OutputFile::Impl::write_to_stream(Bytes bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      is_broken = true;
+      throw write_error(descriptor, path, offset, bytes.size(), errno);
+    }
+    const auto done = static_cast<std::size_t>(std::max<ssize_t>(written, 0));
+    bytes = bytes.subspan(done);
+    offset += done;
+  }
+}
+
 void OutputFile::Impl::write_now(Bytes bytes, std::uint64_t offset) {
+  if (is_stream) return write_to_stream(bytes, offset);
   const WriteOutcome outcome = try_write(descriptor, bytes, offset);
   if (outcome.error == 0) return;
   offset += outcome.bytes;
@@ -285,6 +310,7 @@ void OutputFile::Impl::write_unaligned(Bytes bytes, std::uint64_t offset) {
 
 void OutputFile::Impl::require_appended(std::uint64_t offset, std::uint64_t count) const {
   require_usable();
+  if (is_stream) throw Error(Code::bug, "a stream has no bytes to come back to").at(path);
   if (offset > size() || count > size() - offset) {
     throw Error(Code::bug, "{} bytes at offset {} are outside the {} appended", count, offset,
                 size())
@@ -365,6 +391,10 @@ FileSummary OutputFile::Impl::finish() {
 }
 
 void OutputFile::Impl::make_durable(std::uint64_t bytes) {
+  if (is_stream) {
+    if (::close(std::exchange(descriptor, -1)) == 0) return;
+    throw write_error(-1, path, bytes, 0, errno);
+  }
   FileSyncs alone;
   FileSyncs& syncs = options.syncs != nullptr ? *options.syncs : alone;
   syncs.add(std::exchange(descriptor, -1), path, bytes);

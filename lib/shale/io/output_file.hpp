@@ -48,8 +48,8 @@ class OutputFile {
 
   /// Creates the file. Errors: Code::io, also if anything, a link included, has that name.
   OutputFile(const std::string& path, const Options& options);
-  /// An empty file that is open for reading and writing: takes the descriptor, also if it throws.
-  /// `name` is for messages.
+  /// An empty file that is open for reading and writing, or a stream that is only open for writing:
+  /// bytes go out in order, and none is patched. Takes the descriptor. `name` is for messages.
   OutputFile(int descriptor, std::string name, const Options& options);
   /// Continues after the first `bytes` of a file that exists, a multiple of kBlockBytes; the rest
   /// goes. Its summary has no hashes. Errors: Code::damaged if it has fewer; Code::io.

@@ -333,7 +333,8 @@ class SplitSets {
 
 std::unique_ptr<SplitSets> splits_of(const ConvertRequest& request, PlanFor purpose,
                                      const Events& events) {
-  if (format_of_output(request.output) != nullptr || !request.layout.empty()) return nullptr;
+  const bool is_one_file = format_of_output(request.output) != nullptr || request.output == kStdout;
+  if (is_one_file || !request.layout.empty()) return nullptr;
   std::optional<SplitFolders> folders;
   if (request.split_by != SplitBy::none) {
     folders = find_split_columns(request, events);

@@ -478,6 +478,7 @@ class Resampling {
 
 void require_array_names(const ResampleRequest& request) {
   for (const auto& [input, output] : request.also) refuse_stream(output);
+  refuse_stream(request.conversion.output);
   refuse_stream(request.indices_output);
   for (const auto& [input, output] : request.also) {
     if (may_be_one_array(output)) continue;

@@ -15,6 +15,7 @@
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/sample_queue.hpp"
 #include "shale/manifest/manifest_file.hpp"
+#include "shale/requests/choose_output.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/common_keys.hpp"
 #include "shale/shards/shard_bounds.hpp"
@@ -97,6 +98,7 @@ struct SampleWriter::Impl {
   Impl(const ConvertRequest& the_request, bool may_resume)
       : resumes(may_resume), request(the_request) {
     request.is_run_again = resumes;
+    refuse_stream(request.output);
     target = target_of(request);
     refuse_combinations(request);
     if (resumes) refuse_file_to_resume(request);

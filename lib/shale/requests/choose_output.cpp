@@ -73,25 +73,38 @@ std::string format_of_shards(const std::string& output, const OutputOptions& opt
     throw Error(Code::usage, "no format was chosen, and none has the suffix {}", printable(suffix))
         .at(output)
         .hint(
-            "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5, .tfrecord, .pt or "
-            ".safetensors; for a directory of shards choose one of 'shale formats' with --to");
+            "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5, .tfrecord, .tar, .pt "
+            "or .safetensors; for a directory of shards choose one of 'shale formats' with --to");
   }
   return std::string(format_named(options.format.value_or("")).name);  // "": it lists them
+}
+
+// stdout as output is for the formats that are written from front to back.
+void refuse_unstreamed(const OutputOptions& options) {
+  const Format& format = format_named(options.format.value_or(""));
+  if (format.can.streams) return;
+  std::vector<std::string_view> names;
+  for (const Format* one : all_formats()) {
+    if (one->can.streams) names.push_back(one->name);
+  }
+  throw Error(Code::usage, "'-' as output: {} files are not written to a stream", format.name)
+      .hint(fmt::format("pass --to {}; or name a file or a directory (for one named '-' write "
+                        "'./-')",
+                        fmt::join(names, " or ")));
 }
 
 }  // namespace
 
 void refuse_stream(const std::string& output) {
   if (const std::optional<Error> error = url_error(output)) throw *error;
-  if (output != "-") return;
-  throw Error(Code::usage, "'-' as output is not supported: no format is written to a stream")
-      .hint(
-          "name a directory, or a file ending in .npy, .npz, .lmdb, .h5, .tfrecord, .pt or "
-          ".safetensors; for a directory named '-' write './-'");
+  if (output != kStdout) return;
+  throw Error(Code::usage, "'-' as output is not supported here")
+      .hint("name a file or a directory; for a directory named '-' write './-'");
 }
 
 void choose_output(ConvertRequest& request, const OutputOptions& options) {
-  refuse_stream(request.output);
+  if (request.output != kStdout) refuse_stream(request.output);
+  if (request.output == kStdout) refuse_unstreamed(options);
   request.asked = options;
   FormatLayout chosen = options.layout ? layout_named(*options.layout) : FormatLayout{};
   if (is_one_file_of(chosen.layout, request.output))

@@ -71,16 +71,20 @@ bool writes(Request request) {
   const OutputKind kind = kind_of_output(request);
   return ((kind == kinds) || ...);
 }
-constexpr auto kToOneFile =
-    writes<OutputKind::array, OutputKind::archive, OutputKind::tensors, OutputKind::container_file>;
+constexpr auto kToOneFile = writes<OutputKind::array, OutputKind::archive, OutputKind::tensors,
+                                   OutputKind::container_file, OutputKind::stream>;
 constexpr auto kToShards = writes<OutputKind::shards, OutputKind::appended>;
 constexpr auto kToArchive = writes<OutputKind::archive>;
 constexpr auto kToClasses = writes<OutputKind::class_files>;
 constexpr auto kToLists = writes<OutputKind::list_files>;
+constexpr auto kToStdout = writes<OutputKind::stream>;
 constexpr auto kToAppended = writes<OutputKind::appended>;
 
 bool is_no_archive(Request request) { return !kToArchive(request); }
-bool is_layout_file(Request request) { return kToOneFile(request) && !request.layout.empty(); }
+bool is_layout_file(Request request) {
+  const Layout* const layout = layout_of(request);
+  return kToOneFile(request) && layout != nullptr && layout->writes != Layout::Writes::anything;
+}
 bool is_file_without_lists(Request request) {
   const Layout* const layout = layout_of(request);
   return kToOneFile(request) && (layout == nullptr || layout->lists == nullptr);
@@ -98,12 +102,14 @@ bool encodes_raw(Request request) {
 // ---- the table
 
 constexpr std::string_view kOneFile = "one file", kClassFiles = "a file per class",
-                           kListFiles = "a file per list", kLeaveOut = "leave it out",
-                           kEither = "leave out one of the two";
+                           kListFiles = "a file per list", kAStream = "- as output",
+                           kLeaveOut = "leave it out", kEither = "leave out one of the two";
 constexpr std::string_view kIdleForFile =
                                "--{option} has no effect on an output that is one {file}",
                            kIdleForFileHint =
                                "leave it out, or choose an output directory and pass --to";
+constexpr std::string_view kNotForStdout =
+    "--{option}: what goes to stdout is neither kept nor read again";
 constexpr std::string_view kIdleByClass =
     "--layout {layout} with --{option}: each class is one file, written without an index";
 constexpr std::string_view kIdleByList =
@@ -155,6 +161,8 @@ constexpr Exclusion kExclusions[] = {
     {"with-index", kClassFiles, has_index, kToClasses, kIdleByClass, kLeaveOut},
     {"with-index", "a file of a layout", has_index, is_layout_file, kNotForLayout, kNotForLayoutHint},
     {"verify", "a file of a layout", has_verify, is_layout_file, kNotForLayout, kNotForLayoutHint},
+    {"with-index", kAStream, has_index, kToStdout, kNotForStdout, kLeaveOut, false},
+    {"verify", kAStream, has_verify, kToStdout, kNotForStdout, kLeaveOut, false},
 
     {"seed", "neither --shuffle nor shares in --split", has_seed, is_in_order, "--{option} has no effect without --shuffle, or shares in --split", "leave it out, or pass --shuffle", false},
     {"keys", "neither --select nor --exclude", has_keys, has_no_lists, "--{option} says how --select, --exclude and files of --split name samples, but there is none of them", kLeaveOut, false},

@@ -47,6 +47,7 @@ const Layout* layout_of(const ConvertRequest& request) {
 }
 
 OutputKind kind_of_output(const ConvertRequest& request) {
+  if (request.output == kStdout) return OutputKind::stream;
   if (is_array_name(request.output)) return OutputKind::array;
   if (is_archive_name(request.output)) return OutputKind::archive;
   if (is_tensor_name(request.output)) return OutputKind::tensors;

@@ -83,6 +83,9 @@ struct WrittenList {
   std::uint64_t rows = 0;
 };
 
+/// The name of stdout as output.
+inline constexpr std::string_view kStdout = "-";
+
 /// What is written.
 enum class OutputKind {
   shards,
@@ -93,6 +96,7 @@ enum class OutputKind {
   container_file,  ///< one file of any other format
   class_files,     ///< a directory with a file per class
   list_files,      ///< a directory with a file per part of a split
+  stream,          ///< one file, to stdout
 };
 
 /// What a conversion writes, as it is planned and as it comes out.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include "shale/base/error.hpp"
@@ -290,7 +291,10 @@ struct ShardSetWriter::Impl {
     open.emplace();
     open->name =
         is_one_file() ? options.file_name : shard_name(options.first_shard + summary.shards);
-    for (std::size_t i = 0; i < layout.file_suffixes.size(); ++i) {
+    if (options.stream)
+      open->files.emplace_back(::fcntl(*options.stream, F_DUPFD_CLOEXEC, 0), options.file_name,
+                               file_options(0));
+    for (std::size_t i = 0; i < layout.file_suffixes.size() && !options.stream; ++i) {
       open->files.emplace_back(join_path(work.path(), open->name + layout.file_suffixes[i]),
                                file_options(i));
     }

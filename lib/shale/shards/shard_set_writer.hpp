@@ -34,6 +34,8 @@ class ShardSetWriter {
     /// Not empty: one file of this name and of any size, instead of shards; the limits do not
     /// count.
     std::string file_name = {};
+    /// Where this one file is written to instead: the descriptor of a stream, which stays open.
+    std::optional<int> stream = {};
     bool keeps_suffixes = false;  ///< its files keep those of a shard behind this name
     bool writes_index = true;     ///< where rows are not fixed
     /// An integer field that has one value in each shard: where it changes, the next shard begins.

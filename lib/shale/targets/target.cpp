@@ -64,7 +64,8 @@ RunInput open_or_continue(Target& target, const Events& events) {
 void look_before(Target& target, const Events& events) {
   target.look(events);
   const ConvertRequest& request = target.request();
-  refuse_nested({request.output}, inputs_of(request));
+  if (kind_of_output(request) != OutputKind::stream)
+    refuse_nested({request.output}, inputs_of(request));
 }
 
 void name_output(ConvertOutput& output, const ConvertRequest& request) {

@@ -84,7 +84,7 @@ class Target {
   /// What to do where there is too little space.
   [[nodiscard]] virtual std::string_view space_hint() const { return kSpaceHint; }
   /// What it writes at least. Errors: Code::io where there is less room than that.
-  SpaceNeed require_space(const SourceInfo& info, const Events& events) const;
+  virtual SpaceNeed require_space(const SourceInfo& info, const Events& events) const;
   /// Completes a plan that is told.
   virtual void plan(ConvertPlan& plan) const = 0;
   /// Begins the journal, or continues where an earlier run of the same command was. Errors:

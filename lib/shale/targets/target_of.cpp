@@ -4,6 +4,7 @@
 #include "shale/targets/class_target.hpp"
 #include "shale/targets/file_target.hpp"
 #include "shale/targets/shard_target.hpp"
+#include "shale/targets/stream_target.hpp"
 
 namespace shale {
 
@@ -15,6 +16,8 @@ std::unique_ptr<Target> target_of(const ConvertRequest& request) {
       return std::make_unique<AppendTarget>(request);
     case OutputKind::class_files:
       return std::make_unique<ClassTarget>(request);
+    case OutputKind::stream:
+      return std::make_unique<StreamTarget>(request);
     default:
       return std::make_unique<FileTarget>(request);
   }
