@@ -1,6 +1,7 @@
 #include "shale/targets/stream_target.hpp"
 
 #include <cerrno>
+#include <csignal>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,6 +34,7 @@ int open_stdout() {
 StreamTarget::~StreamTarget() {
   if (work_) work_->remove();
   if (stream_ >= 0) ::close(stream_);
+  if (was_pipe_signal_ != SIG_ERR) (void)std::signal(SIGPIPE, was_pipe_signal_);
 }
 
 void StreamTarget::take() {
@@ -42,6 +44,8 @@ void StreamTarget::take() {
   }
   stream_ = open_stdout();
   if (stream_ < 0) throw Error(Code::io, "stdout cannot be opened").because_errno(errno);
+  // A reader that ends early is an error like any other: the work folder does not stay.
+  was_pipe_signal_ = std::signal(SIGPIPE, SIG_IGN);
   work_.emplace(WorkFolder::BesideFile{
       join_path(temporary_folder(), fmt::format("stdout-of-{}", ::getpid()))});
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,7 @@ class StreamTarget final : public Target {
  private:
   std::optional<WorkFolder> work_;
   int stream_ = -1;
+  void (*was_pipe_signal_)(int) = SIG_ERR;
 };
 
 }  // namespace shale
