@@ -292,6 +292,10 @@ bool is_plain_folder(const std::string& path) {
          !facts_behind(join_path(path, kWorkFolder));
 }
 
+bool has_set_index(const std::string& folder) {
+  return stands(join_path(join_path(folder, kSetIndexFolder), kManifestName));
+}
+
 // ---- patterns
 
 bool has_wildcards(std::string_view text) {
@@ -404,9 +408,7 @@ std::optional<std::vector<SetMember>> files_of_set(const std::string& path) {
 }
 
 bool holds_set(const std::string& path) {
-  const bool is_indexed =
-      is_plain_folder(path) && stands(join_path(join_path(path, kSetIndexFolder), kManifestName));
-  return is_indexed || files_of_set(path).has_value();
+  return (is_plain_folder(path) && has_set_index(path)) || files_of_set(path).has_value();
 }
 
 namespace {
@@ -452,7 +454,7 @@ std::optional<std::vector<SetMember>> files_of_any_kind(const std::string& path)
 }
 
 std::vector<SetOfSplit> files_of_splits(const std::string& folder) {
-  if (!is_plain_folder(folder)) return {};
+  if (!is_plain_folder(folder) || has_set_index(folder)) return {};
   const FilesOfFolder all = list_files_of(folder);
   std::vector<SetOfSplit> splits;
   for (const SetMember& file : all.files) {

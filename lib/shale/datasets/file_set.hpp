@@ -30,7 +30,7 @@ struct SetMember {
 /// sets, and, with its name, for what is not a file of the set that the folder has an index of;
 /// same as Format::list_files.
 [[nodiscard]] std::optional<std::vector<SetMember>> files_of_set(const std::string& path);
-/// Whether there are such files: of a folder with an index of a set nothing else is looked at.
+/// Whether it stands for any; of a folder with the index of a set nothing else is looked at.
 [[nodiscard]] bool holds_set(const std::string& path);
 
 /// The same for files of any kind, in a folder too, which has nothing else but them. Errors: same

@@ -14,6 +14,7 @@
 #include "shale/io/walk.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 #include "shale/shards/work_folder.hpp"
 
 namespace shale {
@@ -228,6 +229,8 @@ std::vector<std::string> splits_in(const std::string& directory) {
 
 std::optional<Error> several_datasets(const std::string& directory) try {
   if (look_at(directory) != Place::other_folder) return std::nullopt;
+  // The files of a set, of which there may be 10^5: none is a folder.
+  if (facts_at(join_path(directory, kSetIndexFolder))) return std::nullopt;
   const std::string part = first_part_in(directory);
   if (!part.empty()) {
     return Error(Code::unsupported, "holds parts of a dataset, which are not merged yet")
