@@ -12,7 +12,7 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kImage = "image", kLabel = "label", kClass = "cls";
+constexpr std::string_view kImageField = "image", kLabelField = "label", kClassExtension = "cls";
 
 std::string_view last_part(std::string_view extension) {
   return extension.substr(extension.rfind('.') + 1);
@@ -25,14 +25,16 @@ std::string_view first_of_two(std::string_view extension) {
 }
 
 std::string_view short_name_of_part(std::string_view extension) {
-  return extension == kClass ? kLabel : is_image_extension(extension) ? kImage : "";
+  return extension == kClassExtension    ? kLabelField
+         : is_image_extension(extension) ? kImageField
+                                         : "";
 }
 
 }  // namespace
 
 ValueType value_type_of(std::string_view extension) {
   const std::string_view last = last_part(extension);
-  if (last == kClass) return ValueType::integer;
+  if (last == kClassExtension) return ValueType::integer;
   if (last == "txt") return ValueType::text;
   if (last == "json") return ValueType::json;
   return last == "npy" ? ValueType::array : ValueType::bytes;
@@ -50,11 +52,11 @@ std::map<std::string, std::string> fields_of_extensions(const std::vector<std::s
   std::map<std::string, std::size_t, std::less<>> taken;
   for (const std::string& extension : all) {
     std::string_view name = short_name_of_part(extension);
-    if (all.contains(name) || (name == kImage && !has_one_image)) name = "";
+    if (all.contains(name) || (name == kImageField && !has_one_image)) name = "";
     if (name.empty() && first_of_two(extension).empty()) name = extension;
     if (name.empty()) continue;
     names[extension] = field_name_of(name);
-    if (name != kImage || taken[std::string(kImage)] == 0) ++taken[names[extension]];
+    if (name != kImageField || taken[std::string(kImageField)] == 0) ++taken[names[extension]];
   }
   // Short names that are nobody else's, and no extension of their own.
   std::map<std::string, std::size_t> shorts;
