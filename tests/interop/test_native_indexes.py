@@ -254,11 +254,12 @@ def test_options_of_shales_own_index_are_refused(tmp_path, samples):
     assert "is not one of" in run_shale("index", "--native", "ffcv", tmp_path, code=2).stderr.decode()
 
 
-@pytest.mark.parametrize("block", blocks_of(["docs/webdataset.md"], "native"))
+@pytest.mark.parametrize("block", [*blocks_of(["docs/webdataset.md"], "native"), *blocks_of(["docs/webdataset.md"], "tars")])
 def test_the_documented_readers(block, tmp_path):
     """Sample 17 of the page has the label 3."""
-    pytest.importorskip(re.search(r"wids|megatron|nvidia", block)[0])
-    make_tar(tmp_path / "000000.tar", {f"{n:05d}": {"cls": b"%d" % (n % 7)} for n in range(20)})
+    pytest.importorskip(re.search(r"wids|megatron|nvidia|shale", block)[0])
+    for shard in range(2):
+        make_tar(tmp_path / f"{shard:06}.tar", {f"{n:05d}": {"cls": b"%d" % (n % 7), "jpg": jpeg(n)} for n in range(shard * 20, shard * 20 + 20)})
     run_shale("index", "--native", KINDS, tmp_path)
     (tmp_path / "run").mkdir()
     (tmp_path / "run/shards").symlink_to(tmp_path)
