@@ -79,8 +79,9 @@ TEST_CASE("damage: the patient is sound, and its first shard is tiny") {
     const Patient patient(format, schema);
     CHECK(first_finding(verified(patient.directory(), VerifyDepth::deep)) == "");
     REQUIRE(patient.shards().size() == 2);
-    for (const ManifestFile& file : patient.shards()[0].files)
-      CHECK(file.bytes <= 12'288);  // three pages of LMDB
+    // Three pages of LMDB; of a tar archive a block and its header for each value.
+    const std::uint64_t most = format.name == "webdataset" ? 65'536 : 12'288;
+    for (const ManifestFile& file : patient.shards()[0].files) CHECK(file.bytes <= most);
   });
 }
 
@@ -142,14 +143,15 @@ TEST_CASE("damage: the container's own scan survives every cut and every flipped
     for (const ManifestFile& file : patient.shards()[0].files) {
       const std::string sound = read_text(patient.path(file.name));
       const SampledWalk walk(kOneInIfInstrumented);
-      for (std::size_t bit = walk.first; bit < sound.size() * 8; bit += walk.step) {
+      const std::size_t step = walk.step * (sound.size() > 12'288 ? 31 : 1);
+      for (std::size_t bit = walk.first; bit < sound.size() * 8; bit += step) {
         put_byte(patient.path(file.name), bit / 8,
                  static_cast<char>(sound[bit / 8] ^ (1 << (bit % 8))));
         scan(bit % 2 == 0);
         put_byte(patient.path(file.name), bit / 8, sound[bit / 8]);
       }
       // From the longest: a file that has shrunk is not extended again.
-      for (std::size_t cut = 1 + walk.first; cut <= sound.size(); cut += walk.step) {
+      for (std::size_t cut = 1 + walk.first; cut <= sound.size(); cut += step) {
         fs::resize_file(patient.path(file.name), sound.size() - cut);
         scan(cut % 2 == 0);
       }
