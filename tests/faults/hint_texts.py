@@ -81,6 +81,7 @@ NOT_FOLLOWED = {
         "names that every reader takes: 'shale convert TAR... OUT --to webdataset'; or leave this index out",
         "name one or more of them: --native wids,dali",
         "run 'shale index' twice: with --native, and without",
+        "pass --to webdataset, or leave out --native",
     ),
     "needs many gray images beside one with colors (tests/interop/test_raw_pixels.py)": ("pass --color gray or --color rgb for all",),
     "needs files of numbers without a header, which tests/interop/test_raw_numbers.py writes": (
