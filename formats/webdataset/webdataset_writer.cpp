@@ -247,6 +247,8 @@ class WebdatasetShardWriter final : public ShardWriter {
   explicit WebdatasetShardWriter(OutputFile& file) : file_(file) {}
 
   std::span<const std::uint64_t> append(const Record& record) override {
+    if (is_closed_)
+      throw Error(Code::bug, "sample appended to a closed tar archive").at(file_.path());
     offset_ = file_.size();
     record.parts.front().for_each_piece([&](Bytes piece) { file_.append(piece); });
     return {&offset_, 1};
@@ -254,12 +256,14 @@ class WebdatasetShardWriter final : public ShardWriter {
 
   ClosedShard close() override {
     file_.append_zeros(tar_file_bytes(file_.size()) - file_.size());
+    is_closed_ = true;
     return {};
   }
 
  private:
   OutputFile& file_;
   std::uint64_t offset_ = 0;
+  bool is_closed_ = false;
 };
 
 }  // namespace

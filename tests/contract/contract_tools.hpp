@@ -36,6 +36,9 @@ inline bool has_columns(const Format& format, const Schema& schema) {
   return format.layout(schema, defaults(format)).rows.has_strides();
 }
 
+/// True if each value has a header and blocks of its own: the 300 elements of a list take 300 KB.
+inline bool has_blocks(const Format& format) { return format.name == "webdataset"; }
+
 /// A schema of every kind that a format claims.
 inline Schema full_schema(const Format& format) {
   return holds_arrays_only(format) ? fixed_schema_of(format.can.kinds)

@@ -22,7 +22,7 @@ std::string golden(const Format& format, std::string_view folder) {
 // of 300 elements each would be a member of a tar archive.
 SampleSet golden_samples(const Format& format) {
   Schema schema = full_schema(format);
-  if (format.name == "hdf5" || format.name == "webdataset")
+  if (format.name == "hdf5" || has_blocks(format))
     std::erase_if(schema.fields, [](const Field& field) { return field.kind == Kind::list; });
   return odd_samples(schema);
 }
@@ -201,7 +201,7 @@ TEST_CASE("golden: in every file that must be refused something is found") {
 TEST_CASE("golden: all files together are small") {
   for_each_format([](const Format& format) {
     if (!has_golden_files(format)) return;
-    const std::uint64_t most = format.name == "webdataset" ? 256 * 1024 : 96 * 1024;  // of blocks
+    const std::uint64_t most = has_blocks(format) ? 256 * 1024 : 96 * 1024;  // of blocks
     std::uint64_t bytes = 0;
     for (const auto& [name, content] : content_of(golden(format, ""))) bytes += content.size();
     CHECK(bytes < most);

@@ -117,11 +117,10 @@ void check_split_scan(const Format& format, const SampleSet& samples, int rounds
 
 TEST_CASE("split scan: nothing is wrong only where one scan finds nothing, and rows are the same") {
   for_each_format_that_splits([](const Format& format) {
-    // A value is a block and its header there, and a list one for each of its 300 elements.
-    const bool has_blocks = format.name == "webdataset";
-    check_split_scan(format, plain_samples(full_schema(format), has_blocks ? 50 : 500, 4000), 300);
-    check_split_scan(format, plain_samples(full_schema(format), has_blocks ? 300 : 9000, 60),
-                     has_blocks ? 50 : 150);
+    const bool is_large = has_blocks(format);
+    check_split_scan(format, plain_samples(full_schema(format), is_large ? 50 : 500, 4000), 300);
+    check_split_scan(format, plain_samples(full_schema(format), is_large ? 300 : 9000, 60),
+                     is_large ? 50 : 150);
     check_split_scan(format, odd_samples(full_schema(format)), 300);
   });
 }

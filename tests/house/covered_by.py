@@ -163,7 +163,7 @@ COVERED_BY = {
     "verify/small_shards": ("tests/contract/test_small_shards.cpp", "small shards: one that is not whole is left to others"),
     "verify/split_walk": ("tests/contract/test_scan_in_parts.cpp", "verify in parts: finds what one walk finds"),
     "verify/verify_bytes": ("tests/contract/test_damage.cpp", "damage: flipped bits of a shard's files are found"),
-    "targets/duplicates": ("tests/faults/test_duplicates.py", "test_equal_lengths_and_checksums_are_not_enough"),
+    "encoding/duplicates": ("tests/faults/test_duplicates.py", "test_equal_lengths_and_checksums_are_not_enough"),
     "ops/convert": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "targets/target": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),
     "targets/shard_target": ("tests/contract/test_never_half_done.cpp", "never half done: a stopped conversion leaves whole shards"),

@@ -60,7 +60,7 @@ ROOMS_OF_FORMATS = {
 
 # A room that says several things is divided along them.
 MAX_ROOM_LINES = 5500
-STILL_TOO_LARGE: dict[str, str] = {"targets": "the stream came last; lists and duplicates may become a room of their own"}
+STILL_TOO_LARGE: dict[str, str] = {}
 
 # Third parties live in one room each: first word of the header's name -> the places it may be included from.
 THIRD_PARTIES = {

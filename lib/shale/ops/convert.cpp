@@ -12,6 +12,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/datasets/open_dataset.hpp"
+#include "shale/encoding/duplicates.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
@@ -26,7 +27,6 @@
 #include "shale/sources/split_folders.hpp"
 #include "shale/sources/split_rows.hpp"
 #include "shale/targets/dataset_output.hpp"
-#include "shale/targets/duplicates.hpp"
 #include "shale/targets/list_files.hpp"
 #include "shale/targets/target_of.hpp"
 

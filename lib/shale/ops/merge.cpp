@@ -14,6 +14,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/encoding/duplicates.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/free_space.hpp"
 #include "shale/io/input_file.hpp"
@@ -36,7 +37,6 @@
 #include "shale/shards/work_folder.hpp"
 #include "shale/sources/input_kind.hpp"
 #include "shale/targets/dataset_output.hpp"
-#include "shale/targets/duplicates.hpp"
 #include "shale/targets/identity.hpp"
 
 namespace shale {

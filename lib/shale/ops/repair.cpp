@@ -15,6 +15,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/datasets/rebuild_index.hpp"
+#include "shale/encoding/duplicates.hpp"
 #include "shale/flow/ordered_pipeline.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/file_summary.hpp"
@@ -28,7 +29,6 @@
 #include "shale/shards/side_folder.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
-#include "shale/targets/duplicates.hpp"
 #include "shale/verify/verify_files.hpp"
 
 namespace shale {

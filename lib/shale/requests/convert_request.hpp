@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/data/manifest.hpp"
+#include "shale/encoding/duplicates.hpp"
 #include "shale/encoding/encode_batch.hpp"
 #include "shale/format/source.hpp"
 #include "shale/io/free_space.hpp"
@@ -118,16 +119,6 @@ struct ConvertOutput {
   [[nodiscard]] bool is_of_files() const {
     return kind != OutputKind::shards && kind != OutputKind::appended;
   }
-};
-
-/// Images that samples of two splits have, byte for byte.
-struct SplitDuplicates {
-  std::uint64_t samples = 0;  ///< whose image is in a split before theirs
-  struct Place {
-    std::string split, key;
-  };
-  std::vector<std::pair<Place, Place>> examples = {};  ///< where they are; at most 3
-  std::string list = {};                               ///< of all repeated images; empty: none
 };
 
 /// The result.

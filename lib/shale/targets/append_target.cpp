@@ -11,6 +11,7 @@
 #include "shale/data/field_choice.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/encoding/duplicates.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/manifest/manifest_file.hpp"
@@ -24,7 +25,6 @@
 #include "shale/sources/source_over.hpp"
 #include "shale/targets/compare_content.hpp"
 #include "shale/targets/dataset_output.hpp"
-#include "shale/targets/duplicates.hpp"
 #include "shale/targets/identity.hpp"
 
 namespace shale {

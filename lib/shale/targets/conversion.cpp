@@ -8,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/field_choice.hpp"
+#include "shale/encoding/duplicates.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/encoding/forecast.hpp"
 #include "shale/encoding/sample_transformer.hpp"
@@ -16,7 +17,6 @@
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/common_keys.hpp"
 #include "shale/sources/open_input.hpp"
-#include "shale/targets/duplicates.hpp"
 #include "shale/targets/identity.hpp"
 
 namespace shale {

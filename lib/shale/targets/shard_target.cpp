@@ -8,6 +8,7 @@
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/encoding/duplicates.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/manifest/manifest_file.hpp"
@@ -16,7 +17,6 @@
 #include "shale/sources/open_input.hpp"
 #include "shale/targets/compare_content.hpp"
 #include "shale/targets/dataset_output.hpp"
-#include "shale/targets/duplicates.hpp"
 #include "shale/targets/identity.hpp"
 
 namespace shale {

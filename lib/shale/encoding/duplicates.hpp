@@ -3,13 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shale/base/events.hpp"
 #include "shale/data/manifest.hpp"
 #include "shale/encoding/written_images.hpp"
 #include "shale/manifest/manifest_file.hpp"
-#include "shale/targets/dataset_output.hpp"
+#include "shale/shards/common_keys.hpp"
 
 namespace shale {
 
@@ -40,6 +41,16 @@ struct FoundDuplicates {
 /// throws to stop.
 [[nodiscard]] FoundDuplicates find_duplicates(const Manifest& manifest,
                                               const DuplicateSearch& search, const Events& events);
+
+/// Images that samples of two splits have, byte for byte.
+struct SplitDuplicates {
+  std::uint64_t samples = 0;  ///< whose image is in a split before theirs
+  struct Place {
+    std::string split, key;
+  };
+  std::vector<std::pair<Place, Place>> examples = {};  ///< where they are; at most 3
+  std::string list = {};                               ///< of all repeated images; empty: none
+};
 
 /// One of several datasets of one split, all of which have a field_of_duplicates.
 struct ImagesOfSplit {

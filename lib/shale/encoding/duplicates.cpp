@@ -1,4 +1,4 @@
-#include "shale/targets/duplicates.hpp"
+#include "shale/encoding/duplicates.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -11,6 +11,7 @@
 #include "shale/base/bytes.hpp"
 #include "shale/base/checksum.hpp"
 #include "shale/base/path_text.hpp"
+#include "shale/data/field_choice.hpp"
 #include "shale/data/mismatch.hpp"
 #include "shale/encoding/encode_batch.hpp"
 #include "shale/io/input_file.hpp"
