@@ -62,6 +62,7 @@ TEST_CASE("tar writer: any other byte in a header is refused where it is") {
   const TarFile file{.path = std::string(150, 'k'), .bytes = 3, .target = "t"};
   const std::string headers = tar_headers(file);
   for (std::size_t at = 0; at < headers.size(); at += 7) {
+    if (at >= kTarBlockBytes && at < 2 * kTarBlockBytes) continue;  // no sum covers the PAX lines
     CAPTURE(at);
     std::string changed = headers;
     changed[at] = static_cast<char>(changed[at] ^ 4);
