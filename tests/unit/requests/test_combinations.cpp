@@ -58,6 +58,7 @@ Change output(const std::string& path, const std::string& layout = "") {
 
 // What each of them meets.
 const std::map<std::string_view, Change> kWith{
+    {"- as output", output("-")},
     {"--append", kGiven.at("append")},
     {"--classes-from", kGiven.at("classes-from")},
     {"--fields", [](auto& request) { request.fields.only = {"image"}; }},
