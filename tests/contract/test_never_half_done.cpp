@@ -112,11 +112,12 @@ TEST_CASE("never half done: a sample refused inside a conversion leaves whole sh
     if (holds_arrays_only(format)) return;  // all of its samples have one size
     const TempDir dir;
     SampleSet set = plain_samples(full_schema(format), 30, 40);
-    set.samples[25].values[0] = set.keep(std::string(50'000, 'x'));
+    const std::size_t most = has_blocks(format) ? 1'000'000 : 40'000;
+    set.samples[25].values[0] = set.keep(std::string(most + 10'000, 'x'));
     (void)write_set(format, set, dir / "from");
     ConvertRequest request = conversion(dir / "from", dir / "out", format);
     request.shard_samples = 4;
-    request.shard_bytes = 40'000;
+    request.shard_bytes = most;
 
     const Error error = error_of([&] { (void)convert(request, {}); });
 

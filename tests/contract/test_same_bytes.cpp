@@ -53,7 +53,10 @@ TEST_CASE("same bytes: for any jobs, memory, io, working directory, heap and sec
     const auto convert_to = [&](const std::string& output, const Run& run) {
       ConvertRequest request = conversion(dir / "from", output, format);
       request.shard_bytes = has_columns(format, schema) ? 2000 : 400'000;
-      if (has_blocks(format)) request.shard_bytes *= 10;
+      if (has_blocks(format)) {
+        request.shard_bytes *= 10;
+        request.shard_samples = 7;
+      }
       request.order.is_shuffled = true;
       request.jobs = run.jobs;
       request.memory_bytes = run.memory_bytes;
