@@ -35,7 +35,7 @@ ROOMS = INSTALLED | {
     "datasets": "base io data format flow manifest shards",
     "sums": "base io data flow manifest shards",
     "native": "base io data wire flow manifest shards datasets sums",
-    "encoding": "base io data wire numbers format flow image pixels shards convert.hpp",
+    "encoding": "base io data manifest wire numbers format flow image pixels shards convert.hpp",
     "sampling": "base io flow arrays",
     "loading": "base io data format flow image pixels manifest shards datasets dataset.hpp",
     "annotations": "base io data manifest",
