@@ -115,9 +115,15 @@ void append_character(std::string& text, std::uint32_t code) {
 
 }  // namespace
 
+// All bytes, without a way out: compilers take many at once.
+bool is_ascii(std::string_view text) {
+  unsigned char bits = 0;
+  for (const char byte : text) bits |= static_cast<unsigned char>(byte);
+  return bits < 0x80;
+}
+
 std::string composed_text(std::string_view text) {
-  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  if (std::ranges::all_of(text, is_ascii) || !is_utf8(text)) return std::string(text);
+  if (is_ascii(text) || !is_utf8(text)) return std::string(text);
   std::vector<std::uint32_t> characters;
   while (!text.empty()) {
     const std::uint32_t next = take_character(text);

@@ -57,18 +57,18 @@ bool is_name_label(std::string_view text) {
 }
 
 void LabelKinds::note(std::uint64_t row, std::string_view label) {
-  First& first = parse_integer_label(label) ? integer_ : is_odd_number(label) ? odd_number_ : name_;
+  const std::optional<std::int64_t> integer = parse_integer_label(label);
+  First& first = integer ? integer_ : is_odd_number(label) ? odd_number_ : name_;
   if (first.row == 0 || row < first.row) first = {row, std::string(label)};
   has_long_ = has_long_ || is_long_integer(label);
   if (&first == &odd_number_ && real_.row == 0 && real_number_in(label))
     real_ = {row, std::string(label)};
-  if (&first != &integer_) return;
+  if (!integer) return;
   if (padded_.row == 0 && label.size() > 1 && label.starts_with('0'))
     padded_ = {row, std::string(label)};
-  const std::int64_t number = *parse_integer_label(label);
-  const auto form = forms_.find(number);
+  const auto form = forms_.find(*integer);
   if (form == forms_.end()) {
-    if (forms_.size() < kMostComparedLabels) forms_[number] = {row, std::string(label)};
+    if (forms_.size() < kMostComparedLabels) forms_[*integer] = {row, std::string(label)};
   } else if (two_forms_.row == 0 && form->second.text != label) {
     one_form_ = form->second;
     two_forms_ = {row, std::string(label)};

@@ -22,8 +22,8 @@ std::string header_hint(std::string_view key, std::string_view label) {
 }
 
 LabelPlace place_of_path(std::string_view written) {
-  const std::string composed = composed_text(written);
-  const std::string_view path = composed;
+  const std::string composed = is_ascii(written) ? std::string() : composed_text(written);
+  const std::string_view path = composed.empty() ? written : composed;
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {.name = std::string(path)};
   return {.folder = std::string(path.substr(0, slash)),
@@ -131,7 +131,7 @@ void LabelList::read_rows(const LabelListRequest& request) {
       kinds_.note(row.number, row.label);
       return rows_.add({place_of_number(number++), std::string(row.label)});
     }
-    has_marks_ = has_marks_ || composed_text(row.key) != row.key;
+    has_marks_ = has_marks_ || (!is_ascii(row.key) && composed_text(row.key) != row.key);
     note_header(row, request);
     if (!first_.is_held || !row.may_be_header) add_row(row.number, row.key, row.label, request);
   });
@@ -164,6 +164,7 @@ void LabelList::read_rows(const LabelListRequest& request) {
 }
 
 void LabelList::note_header(const LabelRow& row, const LabelListRequest& request) {
+  if (!row.may_be_header && !first_.is_held) return;
   const bool has_suffix = !request.is_sample || request.is_sample(row.key);
   if (!row.may_be_header) {
     first_.others += row.label == first_.label ? 1 : 0;

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace shale {
 
-/// Whether the labels of a file look like several in a cell: "cat|dog". Memory: 3 x 4,096 names.
+/// Whether the labels of a file look like several in a cell: "cat|dog". Memory: the first 16,384
+/// labels that differ; others, and those of more than 1 KiB, are not looked at.
 class SeveralLabels {
  public:
   void note(std::string_view label);
@@ -16,13 +16,16 @@ class SeveralLabels {
   [[nodiscard]] std::string note_for(const std::string& path) const;
 
  private:
-  static constexpr std::string_view kSeparators = "|;,";
-  struct Divided {
-    std::uint64_t cells = 0, pieces = 0;  // with the separator; pieces of all cells
-    std::string example;
-    std::map<std::string, std::uint64_t, std::less<>> names;
+  struct Cells {
+    std::uint64_t count = 0, first = 0;  // the number of the label, as they come
   };
-  std::array<Divided, kSeparators.size()> divided_;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+  std::unordered_map<std::string, Cells, Hash, std::equal_to<>> cells_;
 };
 
 }  // namespace shale

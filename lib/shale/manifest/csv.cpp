@@ -108,16 +108,18 @@ class RowParser {
   }
   void end_field() {
     row_bytes_ += sizeof(std::string) + field_.size();  // empty fields take memory, too
-    fields_.push_back(std::exchange(field_, {}));
+    if (count_ == fields_.size()) fields_.emplace_back();
+    fields_[count_++].swap(field_);
+    field_.clear();
     limit();
     state_ = State::field_begin;
   }
   void end_row() {
     may_end_field();
     ++row_;
+    fields_.resize(count_);
     use_(row_, fields_);
-    fields_.clear();
-    row_bytes_ = 0;
+    count_ = row_bytes_ = 0;
     state_ = State::row_begin;
   }
   void limit() const {
@@ -139,8 +141,8 @@ class RowParser {
   std::array<bool, 256> is_special_ = {};
   State state_ = State::row_begin;
   std::string field_;
-  std::vector<std::string> fields_;
-  std::uint64_t row_ = 0, row_bytes_ = 0;
+  std::vector<std::string> fields_;  // the first count_ are of this row; all keep their memory
+  std::uint64_t row_ = 0, row_bytes_ = 0, count_ = 0;
 };
 
 // The first lines, which tell what divides fields.
