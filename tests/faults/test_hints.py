@@ -196,6 +196,7 @@ FOLLOWED = [
     ("convert bad {o} --to lmdb --on-error fail", "convert bad {o} --to lmdb --on-error skip", 4),
     ("convert bad {o} --to lmdb --on-error fail", "convert bad {o} --to lmdb --on-error keep"),
     ("head -c -40 one.tfrecord > {o}.tfrecord && convert {o}.tfrecord {o} --to lmdb", "convert {o}.tfrecord {o} --to lmdb --on-error skip", 4),
+    ("head -c -3 x.npy > {o}.npy && convert {o}.npy {o} --to npy --on-error skip --shuffle", "convert {o}.npy {o} --to npy --on-error skip", 4),
     ("head -c -40 one.tfrecord > {o}.tfrecord && verify {o}.tfrecord", "convert {o}.tfrecord {o} --to record --on-error skip", 4),
     ("convert x.npy {o}.pt --quiet && head -c -9 {o}.pt > {o}c.pt && verify {o}c.pt", "convert x.npy {o}c.pt --overwrite"),
     ("convert bad {o} --to lmdb --max-errors 1", "convert bad {o} --to lmdb --max-errors 3", 4),

@@ -178,7 +178,10 @@ class SavedRows(_Salvage):
                 self.assertTrue((self.out / "shard-000000.x.npy").read_bytes().endswith(rows[: whole * 20]))
                 self.assertTrue((self.out / "shard-000000.y.npy").read_bytes().endswith(bytes(range(whole))))
                 self.assertEqual([row[0] for row in self.listed(self.out)], [str(whole)])
-        self.refused("convert", bad, self.folder / "none", "--to", "npy", "--shuffle", *SKIP[:2], code=3)
+        write(self.folder / "chosen", b"1\n2\n")
+        for order in (["--shuffle"], ["--select", self.folder / "chosen"]):
+            told = self.refused("convert", bad, self.folder / "none", "--to", "npy", *order, *SKIP[:2], code=3).err
+            self.assertIn("whole rows are saved in their own order", told)
 
     def test_rows_behind_a_truncated_file_keep_their_numbers(self):
         rows = bytes(range(60)) * 20

@@ -317,10 +317,12 @@ Recognition recognize_arrays(SoughtInput& input) {
                      .axes = request.axes,
                      .reading = {.takes_truncated = takes_truncated, .raw = request.raw}});
   };
+  const bool leaves_out = request.on_damage == OnDamage::leave_out;
+  const bool has_order = wants_rows(request.order);
   std::optional<ArrayColumns> arrays = or_offer_whole(
-      request.on_damage,
-      [&] { return find(request.on_damage == OnDamage::leave_out && !wants_rows(request.order)); },
-      [&] { return find(true).has_value(); });
+      leaves_out && has_order ? OnDamage::suggest : request.on_damage,
+      [&] { return find(leaves_out && !has_order); }, [&] { return find(true).has_value(); },
+      leaves_out ? kOrderHint : kWholeHint);
   if (!arrays) return {};
   std::ranges::move(read.notes, std::back_inserter(arrays->notes));
   if (std::string note = note_on_words(request.inputs); !note.empty())

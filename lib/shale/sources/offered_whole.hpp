@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -14,10 +15,18 @@ namespace shale {
 /// damaged. `files`: the set; empty: what the path says.
 [[nodiscard]] bool may_be_saved(const std::string& path, const std::vector<SetMember>& files);
 
+inline constexpr std::string_view kWholeHint =
+    "copy the file again from an intact copy, or pass --on-error skip to take what is whole of it";
+
+inline constexpr std::string_view kOrderHint =
+    "whole rows are saved in their own order: convert them with --on-error skip alone, and then "
+    "choose, draw or shuffle from what that gives";
+
 /// What `open` gives. Of its errors those for damage get the hint that --on-error skip takes what
-/// is whole, where that is to be said and `may_save` says that something is.
+/// is whole, or `hint`, where that is to be said and `may_save` says that something is.
 template <class Open, class MaySave>
-auto or_offer_whole(OnDamage on_damage, const Open& open, const MaySave& may_save) {
+auto or_offer_whole(OnDamage on_damage, const Open& open, const MaySave& may_save,
+                    std::string_view hint = kWholeHint) {
   try {
     return open();
   } catch (const Error& error) {
@@ -26,12 +35,10 @@ auto or_offer_whole(OnDamage on_damage, const Open& open, const MaySave& may_sav
         error.code() == Code::damaged && error.hint().find("shale index") == error.hint().npos;
     if (on_damage != OnDamage::suggest || !is_of_file || !may_save()) throw;
     // Rows of another length than was said are the likelier reason.
-    if (error.hint().find("--raw") != error.hint().npos)
+    if (hint == kWholeHint && error.hint().find("--raw") != error.hint().npos)
       throw without_hint(error).hint(error.hint() +
                                      ", and --on-error skip takes the rows that are whole");
-    throw without_hint(error).hint(
-        "copy the file again from an intact copy, or pass --on-error skip to take what is whole of "
-        "it");
+    throw without_hint(error).hint(std::string(hint));
   }
 }
 
