@@ -24,7 +24,8 @@ class ForeignWebdatasetScanner {
                            const FindingSink& findings)
       : file_(input.files[0]),
         schema_(input.schema),
-        has_keys_(input.layout.has_keys),
+        input_(input),
+        puts_keys_(input.layout.has_values && input.layout.key_part == 1),
         reads_payload_(input.reads_payload),
         rows_(rows),
         draft_(file_, findings),
@@ -64,12 +65,15 @@ class ForeignWebdatasetScanner {
       row_.cells[i].lacks_number = !is_located(schema_.fields[i].kind);
     row_.sides.resize(schema_.ragged_axes());
     row_.record_offset = member.begin;
-    if (!has_keys_) return;
-    if (member.key_place.offset == kMissing)
-      draft_.begin("the name of a member lies in two pieces", member.begin).field = "key";
-    if (member.key_place.offset == kMissing) return draft_.send();
-    row_.key = member.key_place;
     row_.key_hash = xxh3_64(as_bytes(member.key));
+    if (puts_keys_) {
+      row_.key = {.offset = input_.put_value(as_bytes(member.key)), .length = member.key.size()};
+    } else {
+      if (member.key_place.offset == kMissing)
+        draft_.begin("the name of a member lies in two pieces", member.begin).field = "key";
+      if (member.key_place.offset == kMissing) return draft_.send();
+      row_.key = member.key_place;
+    }
     if (reads_payload_) row_.key.crc32c = crc32c(as_bytes(member.key));
   }
 
@@ -147,7 +151,8 @@ class ForeignWebdatasetScanner {
 
   const InputFile& file_;
   const Schema& schema_;
-  bool has_keys_, reads_payload_, is_open_ = false;
+  const ShardInput& input_;
+  bool puts_keys_, reads_payload_, is_open_ = false;
   const RowSink& rows_;
   FindingDraft draft_;
   WalkPace pace_;

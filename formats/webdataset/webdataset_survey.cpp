@@ -93,7 +93,11 @@ class WebdatasetSurvey {
     const Dialect dialect = is_plain_ ? Dialect::plain : Dialect::webdataset;
     Survey survey = Survey::of_one_file(schema(), dialect);
     survey.layout.has_whole_records = true;
-    survey.layout.has_keys = split_keys_ == 0;
+    if (split_keys_ > 0) {
+      survey.layout.has_values = true;
+      survey.layout.part_file = {0, 1};
+      survey.layout.key_part = 1;
+    }
     tell_rest();
     survey.notes = std::move(notes_);
     survey.left_out = std::move(left_out_);
@@ -298,11 +302,6 @@ class WebdatasetSurvey {
     tell(walk_.hidden(), "hidden member is ignored", "hidden members are ignored");
     tell(walk_.nameless(), "member without an extension is ignored",
          "members without an extension are ignored");
-    if (split_keys_ > 0) {
-      notes_.push_back(
-          fmt::format("the keys of {} lie in two pieces, so samples are known by their numbers",
-                      format_counted(split_keys_, "sample", "samples")));
-    }
     if (!walk_.damage() && !walk_.has_end_mark())
       notes_.emplace_back("the archive has no end mark: it may be truncated between two members");
   }

@@ -75,6 +75,44 @@ def test_tarfile(tmp_path, dialect, prefix):
     check_dataset(path, range(9), key=lambda i: f"{prefix}{i:04}")
 
 
+LONG = "d" * 70 + "/" + "e" * 50 + "/"  # more than a header's field for names has
+
+
+@pytest.mark.parametrize("options", [[], ["--crc"]])
+def test_names_in_two_pieces(tmp_path, options):
+    """USTAR divides a long name: keys are beside the index, of all files of a set if one file has such names."""
+    for shard, prefix in enumerate(["", LONG, ""]):
+        write_tar(tmp_path / f"set/{shard:05}.tar", range(shard * 4, shard * 4 + 4), "ustar", prefix)
+    key = lambda i: f"{LONG if 4 <= i < 8 else ''}{i:04}"  # noqa: E731
+    check_dataset(tmp_path / "set", range(12), key=key)
+    run_shale("index", tmp_path / "set", *options)
+    assert len(list((tmp_path / "set/.shale-index").glob("*.values"))) == 3
+    check_dataset(tmp_path / "set", range(12), key=key)
+    assert run_shale("cat", tmp_path / "set", "--key", key(5), "--field", "txt").stdout.decode() == "caption 5 ä"
+    assert key(7) in run_shale("ls", tmp_path / "set").stdout.decode()
+    for depth in ["--quick", "--full", "--deep"][: 3 if options else 1]:
+        run_shale("verify", tmp_path / "set", depth, "--quiet")
+    run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "record", "--quiet")
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "set", "--quiet")
+    check_dataset(tmp_path / "out", range(12), key=key)
+    with shale.Dataset(tmp_path / "set") as dataset:
+        batch = next(iter(shale.torch.Loader(dataset, batch_size=12, fields=["key", "label"], order="sequential")))
+    assert [str(one) for one in batch["key"]] == [key(i) for i in range(12)]
+
+
+def test_damaged_keys_beside_the_index(tmp_path):
+    path = write_tar(tmp_path / "x.tar", range(4), "ustar", LONG)
+    run_shale("index", path, "--crc")
+    values = tmp_path / "x.tar.values"
+    content = bytearray(values.read_bytes())
+    content[3] ^= 1
+    values.write_bytes(content)
+    assert "x.tar.values" in run_shale("verify", path, code=3).stdout.decode()
+    run_shale("index", path, "--crc")
+    run_shale("verify", path, "--deep", "--quiet")
+    check_dataset(path, range(4), key=lambda i: f"{LONG}{i:04}")
+
+
 @pytest.mark.parametrize("program", ["tar", "bsdtar"])
 def test_tar_programs(tmp_path, program):
     """Of a folder of files, sorted by name, without entries for folders."""
