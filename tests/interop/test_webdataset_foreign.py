@@ -196,6 +196,27 @@ def test_what_is_whole_of_a_truncated_archive(tmp_path):
             check(dataset[row], row)
 
 
+def test_tars_that_are_named_as_shales_shards_are_a_set_of_their_own(tmp_path):
+    """webdataset's examples write shard-%06d.tar."""
+    folder = tmp_path / "set"
+    folder.mkdir()
+    for n in range(2):
+        with tarfile.open(folder / f"shard-{n:06}.tar", "w") as archive:
+            for i in range(3 * n, 3 * n + 3):
+                for extension, content in sample(i).items():
+                    add_bytes(archive, f"{i:03}.{extension}", content)
+    for inputs in (folder, str(folder / "*.tar"), sorted(folder.iterdir())):
+        check_dataset(inputs, range(6))
+    run_shale("convert", folder, tmp_path / "out", "--to", "record", "--quiet")
+    check_dataset(tmp_path / "out", range(6))
+    run_shale("index", folder)
+    check_dataset(folder, range(6))
+    run_shale("verify", folder)
+    (folder / "shard-000000.index.npy").touch()
+    refused = run_shale("convert", folder, tmp_path / "again", "--to", "record", code=1).stderr.decode()
+    assert "holds shards, but no dataset.json" in refused
+
+
 def test_options_of_folders_make_files_of_members(tmp_path):
     with tarfile.open(tmp_path / "x.tar", "w") as archive:
         for i in range(4):

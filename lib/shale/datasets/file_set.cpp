@@ -24,6 +24,7 @@
 #include "shale/io/path_facts.hpp"
 #include "shale/io/walk.hpp"
 #include "shale/manifest/naming.hpp"
+#include "shale/shards/place.hpp"
 #include "shale/shards/rebuild_hint.hpp"
 
 namespace shale {
@@ -250,11 +251,11 @@ Error is_in_the_way(const std::string& folder, const std::string& name) {
 // Code::unsupported, with its name, where there is an index of a set.
 FilesOfFolder list_files_of(const std::string& folder) {
   FilesOfFolder all;
+  if (has_shards(folder)) return {};  // shale's, without their manifest
   bool is_set = true;
   std::string odd;
   visit_names(folder, [&](const std::string& name) {
     if (name.starts_with('.') || is_about_a_file(name)) return true;
-    if (shard_of_file(name)) return is_set = false;  // of shale's, without its manifest
     const auto [file, entry] = look_at_entry_of(folder, name);
     if (entry.what == Entry::text) return true;
     is_set = entry.what == Entry::file_of_set && (!all.format || all.format == entry.format);

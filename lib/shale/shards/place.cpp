@@ -179,13 +179,16 @@ Place look_at(const std::string& path) {
   return is_empty ? Place::empty_folder : Place::other_folder;
 }
 
-// A few entries tell: a folder may have millions.
+// By one of shale's lists: a tar or another file of this name may be of any program. A few entries
+// tell: a folder may have millions.
 bool has_shards(const std::string& folder) try {
   constexpr int kMostLookedAt = 1000;
   int looked_at = 0;
   bool is_found = false;
   visit_names(folder, [&](const std::string& name) {
-    is_found = shard_of_file(name).has_value();
+    const std::optional<std::uint64_t> shard = shard_of_file(name);
+    is_found = shard && (name == shard_name(*shard).append(kIndexSuffix) ||
+                         name == shard_name(*shard).append(kBlocksSuffix));
     return !is_found && ++looked_at < kMostLookedAt;
   });
   return is_found;

@@ -68,7 +68,7 @@ auto open_standing(const std::string& path, const Open& open) {
 /// True if look_at would say dataset or unfinished. False also for what cannot be looked at.
 [[nodiscard]] bool holds_dataset(const std::string& folder);
 
-/// A folder with files that have the names of shale's shards.
+/// A folder of shards that shale wrote: there are lists of theirs beside them.
 [[nodiscard]] bool has_shards(const std::string& folder);
 
 /// The names of the splits in a directory that holds a dataset, finished or not, of at least one:

@@ -36,6 +36,20 @@ TEST_CASE("place: what stands at a path is named, and nothing of it is touched")
   CHECK(files_in(dir.path()) == before);
 }
 
+TEST_CASE("place: shards are shale's if one of their lists is beside them") {
+  const TempDir dir;
+  write_file(dir / "others/shard-000000.tar", "x");
+  write_file(dir / "others/shard-000000.tar.index.npy", "x");
+  write_file(dir / "others/shard-000000.json", "x");
+  write_file(dir / "index/shard-000000.tar", "x");
+  write_file(dir / "index/shard-000000.index.npy", "x");
+  write_file(dir / "blocks/shard-000001.blocks.npy", "x");
+
+  CHECK_FALSE(has_shards(dir / "others"));
+  CHECK(has_shards(dir / "index"));
+  CHECK(has_shards(dir / "blocks"));
+}
+
 TEST_CASE("place: a file that takes the place of another is opened again, one that grows is not") {
   const TempDir dir;
   const std::string path = dir / "one.h5";
