@@ -302,8 +302,6 @@ class WebdatasetSurvey {
     tell(walk_.hidden(), "hidden member is ignored", "hidden members are ignored");
     tell(walk_.nameless(), "member without an extension is ignored",
          "members without an extension are ignored");
-    if (!walk_.damage() && !walk_.has_end_mark())
-      notes_.emplace_back("the archive has no end mark: it may be truncated between two members");
   }
 
   const InputFile& file_;

@@ -19,6 +19,15 @@ void count(MembersAside& aside, const std::string& name) {
 
 char lower(char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); }
 
+// Without a single block of zeros nothing says that no members followed.
+Error no_end(const InputFile& file) {
+  return Error(Code::damaged,
+               "the archive has no end: found 0 bytes behind the last member, expected {} zeros or "
+               "more",
+               kTarBlockBytes)
+      .at(file.path(), file.size());
+}
+
 std::uint64_t end_of_blocks(std::uint64_t end) {
   return (end + kTarBlockBytes - 1) / kTarBlockBytes * kTarBlockBytes;
 }
@@ -45,6 +54,7 @@ std::optional<SampleMember> SampleWalk::next() {
     try {
       if (wanted == 0) {
         reader_.finish();
+        if (!reader_.has_end_mark() && !is_end_lost_) throw no_end(file_);
         return std::nullopt;
       }
       read_ahead(offset);
@@ -69,6 +79,7 @@ void SampleWalk::pass_lost() {
   if (reader_.offset() != position_ || position_ < lost.offset) return;
   ++next_lost_;
   position_ = lost.offset + lost.length;
+  is_end_lost_ = position_ == file_.size();
   reader_ = TarReader(position_, file_.size(), file_.path());
   has_key_ = false;
 }

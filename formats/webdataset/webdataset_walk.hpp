@@ -53,9 +53,6 @@ class SampleWalk {
   [[nodiscard]] Bytes view(std::uint64_t offset, std::uint64_t length) {
     return window_.view(offset, length);
   }
-  /// Two blocks of zeros, or one, end the archive.
-  [[nodiscard]] bool has_end_mark() const { return reader_.has_end_mark(); }
-
   /// What was passed over: links; devices and FIFOs; names that begin with a dot, that have no dot,
   /// and webdataset's own ("__x__"); folders other than the root.
   [[nodiscard]] const MembersAside& links() const { return links_; }
@@ -81,7 +78,7 @@ class SampleWalk {
   std::uint64_t usual_step_;
   TarMember member_;
   std::string key_, extension_;
-  bool has_key_ = false;
+  bool has_key_ = false, is_end_lost_ = false;
   std::optional<Error> damage_;
   MembersAside links_, specials_, hidden_, nameless_, folders_;
 };

@@ -218,11 +218,11 @@ class Archives(ArchiveCase):
         make_photos(self.photos, 12)
         tar_of_folder(self.archive, self.photos)
         for source in (self.photos, self.archive):
-            out = self.folder / f"out of {source.name}"
+            out = self.folder / f"out of {source.name} as records"
             write(self.folder / "first" / sorted(os.listdir(self.photos))[0] / "0.png", PHOTO)
             self.convert(self.folder / "first", out, "--classes-from", self.classes())
             self.convert(source, out, "--append")
-        self.check_same(self.folder / "out of photos", self.folder / "out of photos.tar")
+        self.check_same(self.folder / "out of photos as records", self.folder / "out of photos.tar as records")
 
     def classes(self):
         path = self.folder / "classes"

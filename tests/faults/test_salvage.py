@@ -3,9 +3,14 @@
 import csv
 import gzip
 import shutil
+import sys
+from pathlib import Path
 
 from fault_case import IN_MEMORY, FaultCase
-from shale_tool import make_photos, npy, read_index, run, samples_of, write
+from shale_tool import make_photos, npy, png, read_index, run, samples_of, write
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from tar_archives import BLOCK, tar_of
 
 SKIP = ("--on-error", "skip", "--max-errors", "100%", "--quiet")
 PAGE = 4096
@@ -254,3 +259,43 @@ class SavedEntries(_Salvage):
                 if done.code == 4:
                     found = {key: (label, image) for key, label, image in samples_of(self.out)}
                     self.assertEqual(found, {key: self.all[key] for key in found})
+
+
+class SavedMembers(_Salvage):
+    def setUp(self):
+        super().setUp()
+        self.all = {b"%02d" % n: (n % 3, png(2 + n, 3, n)) for n in range(9)}
+        members = [member for key, (label, image) in self.all.items() for member in ((f"{key.decode()}.png", image), (f"{key.decode()}.cls", b"%d" % label))]
+        self.bad = tar_of(self.folder / "bad.tar", *members)
+        self.content = self.bad.read_bytes()
+        self.end = len(self.content.rstrip(b"\0")) // BLOCK * BLOCK + BLOCK
+        self.headers = [at for at in range(0, self.end, BLOCK) if self.content[at + 257 : at + 262] == b"ustar"]
+
+    def check(self, content, touched):
+        """Samples that the damage has not touched come out as they were written, and those that it has touched as well or not at all."""
+        self.bad.write_bytes(content)
+        self.offered(self.bad)
+        self.refused("verify", self.bad, code=3)
+        found, listed = self.saved(self.bad)
+        self.assertEqual(found, {key: self.all[key] for key in found})
+        self.assertLessEqual(set(self.all) - {b"%02d" % n for n in touched}, set(found))
+        self.assertTrue(listed)
+
+    def test_wherever_an_archive_ends_early_whole_samples_come_out(self):
+        for size in self.dice.sample(range(8 * BLOCK, self.end + BLOCK, BLOCK // 2), 12):
+            with self.subTest(size=size):
+                # The sample with the last member that is there at all; the one before it may be half as far as anybody knows.
+                last = (sum(at < size for at in self.headers) - 1) // 2
+                self.check(self.content[:size], range(last, 9))
+
+    def test_a_damaged_header_loses_its_sample_alone(self):
+        # Two whole members say that it is an archive of samples, and a whole sample which members one has.
+        for number, at in self.dice.sample(list(enumerate(self.headers))[3:], 4):
+            for byte in (0, 124, 152, 156, 400):
+                with self.subTest(number=number, byte=byte):
+                    self.check(flipped(self.content, at + byte, 1), {number // 2})
+
+    def test_one_block_of_zeros_ends_a_whole_archive(self):
+        for size in (self.end + BLOCK, self.end + 2 * BLOCK, len(self.content)):
+            self.bad.write_bytes(self.content[:size])
+            self.ok("verify", self.bad)

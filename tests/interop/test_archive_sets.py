@@ -137,7 +137,7 @@ def test_what_other_programs_leave_is_no_class(tmp_path):
     subprocess.run(["tar", "czf", tmp_path / "x.tar.gz", "-C", tmp_path / "folder", "."], check=True)
     (tmp_path / "classes.txt").write_text("cat\ndog\n")
     for name, more in (("folder", ()), ("x.tar", ()), ("x.tar.gz", ("--classes-from", tmp_path / "classes.txt"))):
-        told = run_shale("convert", tmp_path / name, tmp_path / f"out-{name}", "--to", "record", *more)
+        told = run_shale("convert", tmp_path / name, tmp_path / f"out-{name}.set", "--to", "record", *more)
         assert b"wrote 2 samples" in told.stdout and b"2 classes" in told.stdout, name
 
 
@@ -150,10 +150,10 @@ def test_splits_are_known_however_they_are_spelled(tmp_path, names):
     write_tar(tmp_path / "set.tar", files)
     subprocess.run(["zip", "-qr", tmp_path / "set.zip", "."], cwd=tmp_path / "set", check=True)
     for name in ("set", "set.tar", "set.zip"):
-        out = tmp_path / f"out-{name}"
+        out = tmp_path / f"out-{name}.set"
         told = run_shale("convert", tmp_path / name, out, "--to", "record")
         assert f"{names[0]} is train".encode() in told.stderr
-        assert shards(out / "train") == shards(tmp_path / "out-set/train") and b"6 samples" in run_shale("verify", out / "test").stdout
+        assert shards(out / "train") == shards(tmp_path / "out-set.set/train") and b"6 samples" in run_shale("verify", out / "test").stdout
         run_shale("verify", out, "--against", tmp_path / name)
         run_shale("verify", out / "test", "--against", tmp_path / name)
 
