@@ -121,10 +121,13 @@ def test_every_kind_of_field_comes_back_decoded(tmp_path):
     boxes = np.arange(8, dtype=np.float32).reshape(2, 4)
     schema = {"image": "bytes", "label": "integer", "text": "text", "meta": "json", "score": "real", "boxes": "float32 (?, 4)", "frames": "list"}
     numbers = [0.1, -0.0, 1.0, 1e22, math.inf, -math.inf, math.nan, 5e-324, 0.30000000000000004, -3.0]
-    with shale.Writer(tmp_path / "out", format="webdataset", schema=schema) as writer:
+    with shale.Writer(tmp_path / "out", to="webdataset", schema=schema) as writer:
         for i, key in enumerate(ODD_KEYS):
             frames = [b"\xff\xd8\xff" + bytes([i]), b"raw"][: i % 3]
-            writer.write(key=key, image=b"\x89PNG\r\n\x1a\n" + bytes(i), label=-i, text=f"h\xe9 {i}", meta=json.dumps({"i": i}), score=numbers[i], boxes=boxes + i, frames=frames)
+            writer.write(
+                {"key": key, "image": b"\x89PNG\r\n\x1a\n" + bytes(i), "label": -i, "text": f"h\xe9 {i}"}
+                | {"meta": json.dumps({"i": i}), "score": numbers[i], "boxes": boxes + i, "frames": frames}
+            )
     assert subprocess.run([SHALE, "verify", tmp_path / "out", "--deep"]).returncode == 0
     read = list(webdataset.WebDataset(files_of(tmp_path / "out"), shardshuffle=False).decode())
     assert len(read) == len(ODD_KEYS) and len({sample["__key__"] for sample in read}) == len(ODD_KEYS)
@@ -142,10 +145,10 @@ def test_what_a_tar_cannot_hold_is_refused(tmp_path):
     import shale
 
     with pytest.raises(shale.Error, match="differ only in case") as refused:
-        shale.Writer(tmp_path / "case", format="webdataset", schema={"A": "bytes", "a": "bytes"})
+        shale.Writer(tmp_path / "case", to="webdataset", schema={"A": "bytes", "a": "bytes"})
     assert "--rename" in refused.value.hint or "rename" in refused.value.hint
-    with pytest.raises(shale.Error, match="the name of a member has 5004 bytes"), shale.Writer(tmp_path / "long", format="webdataset", schema={"x": "bytes"}) as writer:
-        writer.write(key="k" * 4998, x=b"")
+    with pytest.raises(shale.Error, match="the name of a member has 5004 bytes"), shale.Writer(tmp_path / "long", to="webdataset", schema={"x": "bytes"}) as writer:
+        writer.write({"key": "k" * 4998, "x": b""})
 
 
 def test_datasets_of_hugging_face_reads_every_sample(shards):
