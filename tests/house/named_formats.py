@@ -4,7 +4,6 @@ _IS_A_RECORD = "the word for a sample as its container keeps it, not the format"
 _IS_NUMPY = "an .npz archive is a zip file of .npy files, and NumPy's files are input of their own"
 _MEANS_OUTPUT = "to go: what a name with this suffix writes is to be a target, by facts of the row"
 NAMES_A_FORMAT = {
-    ("lib/shale/data/shard_index.cpp", "webdataset"): "--parse says how files are read, as the users of the format call it",
     ("lib/shale/data/schema.cpp", "record"): "a column of the index",
     ("lib/shale/data/shard_index.cpp", "webdataset"): "the name of a dialect: how others lay samples in tar archives",
     ("lib/shale/verify/verify.cpp", "record"): _IS_A_RECORD,

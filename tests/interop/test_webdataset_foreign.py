@@ -83,7 +83,7 @@ def test_names_in_two_pieces(tmp_path, options):
     """USTAR divides a long name: keys are beside the index, of all files of a set if one file has such names."""
     for shard, prefix in enumerate(["", LONG, ""]):
         write_tar(tmp_path / f"set/{shard:05}.tar", range(shard * 4, shard * 4 + 4), "ustar", prefix)
-    key = lambda i: f"{LONG if 4 <= i < 8 else ''}{i:04}"  # noqa: E731
+    key = lambda i: f"{LONG if 4 <= i < 8 else ''}{i:04}"
     check_dataset(tmp_path / "set", range(12), key=key)
     run_shale("index", tmp_path / "set", *options)
     assert len(list((tmp_path / "set/.shale-index").glob("*.values"))) == 3
