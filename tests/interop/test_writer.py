@@ -70,7 +70,7 @@ def test_to_must_agree_with_the_suffix(tmp_path):
     assert names_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["train.tar", "train.tfrecords", "train.parquet", "x.zip", "x.csv", "x.LMDB"])
+@pytest.mark.parametrize("name", ["train.tfrecords", "train.parquet", "x.zip", "x.csv", "x.LMDB"])
 def test_a_suffix_of_no_format_is_refused_as_a_conversion_refuses_it(photos, tmp_path, name):
     converted = run_shale("convert", photos, tmp_path / name, code=2).stderr.decode()
     with pytest.raises(errors.UsageError, match="no format was chosen, and none has the suffix ") as caught:

@@ -12,9 +12,9 @@
 namespace shale::test {
 namespace {
 
-constexpr std::string_view kMagic = "CUTNAMES";
-constexpr std::string_view kSuffixes[] = {".cut"};
-constexpr Kind kKinds[] = {Kind::bytes};
+constexpr std::string_view kCutMagic = "CUTNAMES";
+constexpr std::string_view kCutSuffixes[] = {".cut"};
+constexpr Kind kCutKinds[] = {Kind::bytes};
 constexpr std::uint64_t kHeadBytes = 24, kWindow = 4096;
 
 struct CutRecord {
@@ -25,7 +25,7 @@ struct CutRecord {
 template <class Use>
 void for_each_record(const InputFile& file, const Use& use) {
   WindowReader window(file, kWindow);
-  for (std::uint64_t begin = kMagic.size(); begin < file.size();) {
+  for (std::uint64_t begin = kCutMagic.size(); begin < file.size();) {
     ByteReader head(window.view(begin, kHeadBytes), file.path());
     CutRecord record{begin, 0, 0, 0};
     record.folder = head.read_u64();
@@ -36,7 +36,7 @@ void for_each_record(const InputFile& file, const Use& use) {
   }
 }
 
-int bid_for_cut(const Probe& probe) { return as_text(probe.head).starts_with(kMagic) ? 64 : 0; }
+int bid_for_cut(const Probe& probe) { return as_text(probe.head).starts_with(kCutMagic) ? 64 : 0; }
 
 Survey survey_cut(const InputFile& file, const Parsing&, const WalkProgress&) {
   Schema schema;
@@ -78,10 +78,10 @@ void scan_cut(const ShardInput& input, const OptionSet&, const RowSink& rows, co
 const Format cut_format = {
     .name = "cut",
     .summary = "keys in two pieces",
-    .suffixes = kSuffixes,
+    .suffixes = kCutSuffixes,
     .options = {},
     .reserved_fields = {},
-    .can = {.kinds = kKinds},
+    .can = {.kinds = kCutKinds},
     .a_file = "a cut file",
     .bid = bid_for_cut,
     .survey = survey_cut,
@@ -90,7 +90,7 @@ const Format cut_format = {
 
 std::string cut_bytes(const std::vector<CutSample>& samples) {
   ByteWriter bytes;
-  bytes.write_bytes(as_bytes(kMagic));
+  bytes.write_bytes(as_bytes(kCutMagic));
   for (const CutSample& sample : samples) {
     for (const std::string* part : {&sample.folder, &sample.name, &sample.image})
       bytes.write(std::uint64_t{part->size()});

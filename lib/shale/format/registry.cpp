@@ -72,7 +72,8 @@ bool is_zip_of_files(const InputFile& file) {
   constexpr std::uint64_t kHeadBytes = 512;
   std::vector<std::byte> head(std::min(kHeadBytes, file.size()));
   head.resize(file.read_some(0, head));
-  if (!as_text(head).starts_with("PK\x03\x04") || detect_format({file.path(), head, file.size(), &file}))
+  if (!as_text(head).starts_with("PK\x03\x04") ||
+      detect_format({file.path(), head, file.size(), &file}))
     return false;
   if (file.path().ends_with(".npz")) return false;  // one whose first member is something else
   const auto is_named = [&](std::string_view suffix) { return file.path().ends_with(suffix); };

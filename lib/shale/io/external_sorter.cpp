@@ -166,7 +166,8 @@ ExternalSorter::Impl::Impl(std::string directory_, std::uint64_t memory_bytes)
 void ExternalSorter::Impl::add(std::string_view entry) {
   if (is_finished) throw Error(Code::bug, "an entry was added to a sort that is finished");
   if (entry.size() > longest_allowed) {
-    throw Error(Code::limit, "cannot sort an entry of {} bytes; this memory budget allows at most {}",
+    throw Error(Code::limit,
+                "cannot sort an entry of {} bytes; this memory budget allows at most {}",
                 entry.size(), longest_allowed)
         .hint("raise --memory");
   }
