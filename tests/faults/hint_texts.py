@@ -61,7 +61,6 @@ NOT_FOLLOWED = {
         "pass --layout {}, or rename one of the two in the source",
         "readers of tar shards take them for one; choose another name: --rename",
         "choose a format without this limit, such as --to record, or shorter keys",
-        "pass --to {}; or name a file or a directory (for one named '-' write './-')",
     ),
     "of parts, lists of findings and of checksums: done in tests/interop/test_sums.py": (
         "run '{}' to make them, or leave out --sample",

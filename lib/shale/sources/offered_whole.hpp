@@ -19,8 +19,9 @@ inline constexpr std::string_view kWholeHint =
     "copy the file again from an intact copy, or pass --on-error skip to take what is whole of it";
 
 inline constexpr std::string_view kOrderHint =
-    "whole rows are saved in their own order: convert them with --on-error skip alone, and then "
-    "choose, draw or shuffle from what that gives";
+    "whole rows are saved in their own order: convert them with --on-error skip, without "
+    "--shuffle, "
+    "--select or the like, and then use those on what that gives";
 
 /// What `open` gives. Of its errors those for damage get the hint that --on-error skip takes what
 /// is whole, or `hint`, where that is to be said and `may_save` says that something is.
