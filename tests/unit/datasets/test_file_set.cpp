@@ -38,7 +38,7 @@ TEST_CASE("file set: a folder of one format, in natural order, text and hidden f
 
 TEST_CASE("file set: a folder with anything else is none") {
   for (const std::string other :
-       {"picture.bin", "sub/a.txt", "shard-000000.grid", "dataset.json"}) {
+       {"picture.bin", "sub/a.txt", "shard-000000.index.npy", "dataset.json"}) {
     const TempDir dir;
     CAPTURE(other);
     add(dir, "part-1.grid");
