@@ -89,6 +89,7 @@ void walk_tars(std::span<WalkedTar> tars, const std::atomic<bool>& is_stopped) {
     if (walks.empty()) return;
     if (is_stopped) throw interruption();
     std::vector<ReadRequest> requests;
+    requests.reserve(walks.size());
     for (Walk& walk : walks) requests.push_back(walk.request());
     const std::vector<ReadResult> results = reader.read(requests);
     for (std::size_t i = 0; i < walks.size(); ++i) walks[i].take(results[i]);
