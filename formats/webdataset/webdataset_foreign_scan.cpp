@@ -67,7 +67,8 @@ class ForeignWebdatasetScanner {
     row_.record_offset = member.begin;
     row_.key_hash = xxh3_64(as_bytes(member.key));
     if (puts_keys_) {
-      row_.key = {.offset = input_.put_value(as_bytes(member.key)), .length = member.key.size()};
+      const std::uint64_t at = input_.put_value ? input_.put_value(as_bytes(member.key)) : 0;
+      row_.key = {.offset = at, .length = member.key.size()};
     } else {
       if (member.key_place.offset == kMissing)
         draft_.begin("the name of a member lies in two pieces", member.begin).field = "key";
