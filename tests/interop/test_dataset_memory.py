@@ -20,7 +20,8 @@ shale_package = pytest.importorskip("shale")
 Dataset = shale_package.Dataset
 MIB = 1 << 20
 HERE = os.path.dirname(os.path.abspath(__file__))
-BASE = f"import json, os, sys; sys.path.insert(0, {HERE!r}); import dataset_workers\n"
+# torch imports dill where it is installed, and that writes a file and removes it, to find a folder for temporary ones.
+BASE = f"import json, os, sys; sys.modules['dill'] = None; sys.path.insert(0, {HERE!r}); import dataset_workers\n"
 LARGE_SAMPLES = 3000
 
 
