@@ -140,7 +140,9 @@ class StreamsAsSources(stream_case.StreamCase):
                 write((self.photos / name).with_suffix(".txt"), b"text")
         self.pack()
         self.convert(self.photos, self.out, code=4)
-        self.refused("verify", self.out, "--against", self.stream, code=2, says=("samples of several files is not for a stream",))
+        with open(self.stream, "rb") as stdin:
+            self.refused("verify", self.out, "--against", "-", stdin=stdin, code=2, says=("samples of several files is not for a stream",))
+        self.refused("verify", self.out, "--against", self.stream, code=3, says=("keys differ",))  # read as webdataset
 
     def test_repair(self):
         for words, source in (
