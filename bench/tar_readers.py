@@ -44,7 +44,9 @@ def shale(folder, seconds):
 def wids(folder, seconds):
     import wids
 
-    dataset = wids.ShardListDataset(os.path.join(folder, "wids.json"), transformations=[], lru_size=1000, cache_dir=os.path.join(folder, "cache"))
+    dataset = wids.ShardListDataset(os.path.join(folder, "wids.json"), transformations=[], lru_size=1000, cache_dir=folder.rstrip("/") + "-links")
+    for last in dataset.cum_lengths:
+        dataset[int(last) - 1]  # walks its tar, once
     at_random(len(dataset), float(seconds), lambda rows: sum(len(dataset[row][".jpg"].read()) for row in rows))
 
 

@@ -104,7 +104,7 @@ def bench_random(arguments, _, tars):
 
 def bench_block(arguments, _, tars):
     indexed(arguments, tars)
-    return "a shuffled epoch", 0, ["cold"], 'Loader, "block"', harness.measured, [
+    return "a shuffled epoch", 0, ["warm", "cold"], 'Loader, "block"', harness.measured, [
         reading(arguments, 'Loader, "block"', "shale-block", tars),
         reading(arguments, "webdataset, shuffled", "webdataset", tars),
     ]  # fmt: skip

@@ -10,7 +10,7 @@ namespace {
 
 // Where headers are closer than this, reading all of the file in large pieces is faster than
 // waiting for each header.
-constexpr std::uint64_t kDenseStep = 128 * 1024;
+constexpr std::uint64_t kDenseStep = 32 * 1024;
 constexpr std::uint64_t kReadAhead = 4 << 20;
 
 void count(MembersAside& aside, const std::string& name) {

@@ -410,10 +410,14 @@ class SetIndexing {
     throw;
   }
 
-  // Files whose reading needs a process of its own are read one after the other.
+  // Files whose reading needs a process of its own are read one after the other. Where little is
+  // read of each, they wait for the disk, which answers many at once.
   [[nodiscard]] unsigned most_workers() const {
     const Format* format = detect_file(InputFile(request_.files.front().path));
-    return format != nullptr && format->can.forks ? 0 : request_.jobs;
+    if (format != nullptr && format->can.forks) return 0;
+    const auto at_once = static_cast<unsigned>(
+        std::min<std::uint64_t>(request_.memory_bytes >> 24, 16 * request_.jobs));
+    return with_checksums() ? request_.jobs : std::max(request_.jobs, at_once);
   }
 
   void index_files() {
@@ -423,21 +427,16 @@ class SetIndexing {
       return is_stopping_ || (workers == 0 && events_.should_stop && events_.should_stop());
     };
     OrderedPipeline<Found> pipeline(workers);
-    struct Stop {
-      std::atomic<bool>& flag;
-      ~Stop() { flag = true; }
-    } const stop{is_stopping_};
+    const std::shared_ptr<void> at_end(nullptr, [this](void*) { is_stopping_ = true; });
     const std::size_t count = request_.files.size(), ahead = 4 * std::max(1U, workers);
-    std::size_t submitted = 0;
-    for (std::size_t place = 0; place < count; ++place) {
+    for (std::size_t place = 0, submitted = 0; place < count; ++place) {
       for (; submitted < std::min(count, place + ahead); ++submitted) {
         pipeline.submit([this, submitted, workers, &quiet](unsigned) {
           return look_at_file(submitted, std::max(1U, workers), quiet);
         });
       }
-      constexpr std::chrono::milliseconds kPatience(100);
       do events_.stop_if_asked();
-      while (!pipeline.has_result(kPatience));
+      while (!pipeline.has_result(std::chrono::milliseconds(100)));
       take(place, pipeline.take());
       events_.report(place + 1, count, done_.manifest.payload_bytes);
     }
