@@ -238,7 +238,6 @@ struct FilesOfFolder {
 Error is_in_the_way(const std::string& folder, const std::string& name) {
   const std::optional<struct stat> facts = facts_behind(join_path(folder, name));
   const std::string_view what = !facts                     ? "a link to nothing"
-                                : S_ISDIR(facts->st_mode)  ? "a folder"
                                 : !S_ISREG(facts->st_mode) ? "not a regular file"
                                                            : "not a file like the others";
   return Error(Code::unsupported, "is indexed as a set of files, but '{}' in it is {}",
@@ -248,33 +247,34 @@ Error is_in_the_way(const std::string& folder, const std::string& name) {
 }
 
 // Empty: something there is no file of a set, or not of the same kind as the others. Errors:
-// Code::unsupported, with its name, where there is an index of a set.
+// Code::unsupported, with its name, where there is an index of a set; folders that came later are
+// not of it.
 FilesOfFolder list_files_of(const std::string& folder) {
   FilesOfFolder all;
   if (has_shards(folder)) return {};  // shale's, without their manifest
   bool is_set = true;
   std::string odd;
+  const bool has_index = facts_behind(join_path(folder, kSetIndexFolder)).has_value();
   visit_names(folder, [&](const std::string& name) {
     if (name.starts_with('.') || is_about_a_file(name)) return true;
     const auto [file, entry] = look_at_entry_of(folder, name);
     if (entry.what == Entry::text) return true;
+    if (has_index && entry.what == Entry::other && is_real_folder(join_path(folder, name)))
+      return true;
     is_set = entry.what == Entry::file_of_set && (!all.format || all.format == entry.format);
     all.format = entry.format;
     if (is_set) all.files.push_back({name, *file});
     if (!is_set) odd = name;
     return is_set;
   });
-  if (!odd.empty() && facts_behind(join_path(folder, kSetIndexFolder)))
-    throw is_in_the_way(folder, odd);
+  if (!odd.empty() && has_index) throw is_in_the_way(folder, odd);
   if (!is_set) return {};
   std::ranges::sort(all.files, is_naturally_less, &SetMember::name);
   // The name of an archive does not say whether it holds samples or the files of a folder.
   const bool may_be_of_folders =
       all.format != nullptr &&
       std::ranges::find(all.format->dialects, Dialect::webdataset) != all.format->dialects.end();
-  if (may_be_of_folders && !facts_behind(join_path(folder, kSetIndexFolder)) &&
-      !is_archive_of_samples(all.files.front().path))
-    return {};
+  if (may_be_of_folders && !has_index && !is_archive_of_samples(all.files.front().path)) return {};
   return all;
 }
 
