@@ -188,12 +188,13 @@ std::string member_key(std::string_view key, bool keeps_suffix) {
     const bool is_base = slash == std::string_view::npos;
     const std::string_view component = left.substr(0, slash);
     const bool is_relative = component == "." || component == "..";
-    safe += escaped_component(component, !is_base && !is_relative);
+    std::string name = escaped_component(component, !is_base && !is_relative);
+    if (name.starts_with("__")) name.replace(0, 1, "%5F");
+    safe += name;
     if (is_base) break;
     safe += '/';
     left.remove_prefix(slash + 1);
   }
-  if (safe.starts_with("__")) safe.replace(0, 1, "%5F");
   return safe;
 }
 

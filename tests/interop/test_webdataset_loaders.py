@@ -97,6 +97,17 @@ def test_datasets_of_hugging_face(tars, images, tmp_path, monkeypatch):
         same([(sample["__key__"], sample["jpg"]["bytes"], sample["cls"]) for sample in read], images)
 
 
+def test_datasets_of_hugging_face_passes_over_none(tmp_path, monkeypatch):
+    """It does over files that begin with two underscores, in any folder."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets")
+    for name in ("__a__", "__b", "_c", "d"):
+        write(tmp_path, f"photos/x/{name}.jpg", jpeg(3))
+    run_shale("convert", tmp_path / "photos", tmp_path / "out", "--to", "webdataset")
+    read = datasets.load_dataset("webdataset", data_files={"train": paths_of(tmp_path / "out")}, split="train", cache_dir=str(tmp_path))
+    assert sorted(read["__key__"]) == ["x/%5F_a__", "x/%5F_b", "x/_c", "x/d"]
+
+
 def test_ray_data(tars, images, tmp_path):
     ray = pytest.importorskip("ray")
     pytest.importorskip("ray.data")

@@ -22,6 +22,7 @@ TEST_CASE("webdataset names: keys are safe, and without the suffix of an image")
       {"a//b", "a%2F/b", "a%2F/b"},
       {"a/", "a%2F", "a%2F"},
       {"__x__", "%5F_x__", "%5F_x__"},
+      {"a/__x/__y", "a/%5F_x/%5F_y", "a/%5F_x/%5F_y"},
       {"a b%", "a%20b%25", "a%20b%25"},
       {"\xc3\xa4", "%C3%A4", "%C3%A4"},
   };
