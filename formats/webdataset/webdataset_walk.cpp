@@ -5,6 +5,8 @@
 
 #include "shale/format/finding_draft.hpp"
 
+#include "formats/webdataset/webdataset_names.hpp"
+
 namespace shale {
 namespace {
 
@@ -105,11 +107,8 @@ MembersAside* SampleWalk::aside_of(std::size_t base, std::size_t dot) {
       break;
   }
   if (base < path.size() && path[base] == '.') return &hidden_;
-  const std::string_view first = std::string_view(path).substr(0, path.find('/'));
-  const bool is_webdatasets =
-      first.size() > 4 && first.starts_with("__") && first.find("__", 2) != first.npos;
   const bool has_extension = dot != path.npos && dot + 1 < path.size();
-  return !has_extension || (is_webdatasets && first.ends_with("__")) ? &nameless_ : nullptr;
+  return has_extension && split_member_name(path) ? nullptr : &nameless_;
 }
 
 std::optional<SampleMember> SampleWalk::value_of(std::uint64_t begin) {

@@ -153,6 +153,15 @@ TEST_CASE(
   CHECK(error.code() == Code::unsupported);
 }
 
+TEST_CASE("WebDataset archive: what webdataset passes over is no sample") {
+  TarBuilder tar;
+  tar.add("0.txt", "x");
+  for (const char* name : {"____/1.txt", "__a__/2.txt", "__3__.txt/4.txt", "__5__", "6.", "7"})
+    tar.add(name, "y");
+  const ReadArchive read = read_archive(tar.whole());
+  CHECK(read.keys == std::vector<std::string>{"0", "__3__.txt/4"});
+}
+
 TEST_CASE("WebDataset archive: a sample whose members are damaged is the only one that is lost") {
   TarBuilder tar;
   for (int i = 0; i < 9; ++i)
