@@ -57,6 +57,9 @@ NOT_FOLLOWED = {
         "or pass --rename {}, for the names of TensorFlow's image sets",
         "move it to another folder; 'shale index' then looks at the files again",
     ),
+    "of tar archives of samples: done in tests/interop/test_webdataset_foreign.py": (
+        "restore it from an intact copy; if it is compressed, decompress it; 'shale convert {} OUT --to record --parse webdataset --on-error skip' takes what is whole of an archive of samples",
+    ),
     "of tar shards: done in tests/interop/test_webdataset_written.py, tests/cli/cases/convert_ignored.txt": (
         "pass --layout {}, or rename one of the two in the source",
         "readers of tar shards take them for one; choose another name: --rename",
@@ -77,7 +80,7 @@ NOT_FOLLOWED = {
         "leave it out of --label-column: only values without parts are taken",
     ),
     "needs tars with odd names, which tests/interop/test_native_indexes.py writes": (
-        "names that every reader takes: 'shale convert TAR... OUT --to webdataset'; or leave this index out",
+        "names of up to 100 bytes that every reader takes: 'shale convert TAR... OUT --to webdataset', if keys are short; or leave this index out",
         "name one or more of them: --native wids,dali",
         "run 'shale index' twice: with --native, and without",
         "pass --to webdataset, or leave out --native",

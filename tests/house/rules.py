@@ -32,7 +32,7 @@ ROOMS = INSTALLED | {
     "manifest": "base io data",
     "shards": "base io data wire format flow manifest",
     "arrays": "base io data wire format shards",
-    "datasets": "base io data format flow manifest shards",
+    "datasets": "base io data format flow manifest shards wire",
     "sums": "base io data flow manifest shards",
     "native": "base io data wire flow manifest shards datasets sums",
     "encoding": "base io data manifest wire numbers format flow image pixels shards convert.hpp",

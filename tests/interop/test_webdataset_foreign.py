@@ -183,6 +183,44 @@ def test_samples_of_one_field_are_asked_for(tmp_path):
         assert dataset.types == {"txt": "text"} and len(dataset) == 4
 
 
+@pytest.mark.parametrize("place", [[], ["--index-dir", "indexes"]])
+def test_an_index_says_that_an_archive_is_one_of_samples(tmp_path, place):
+    """Its content does not."""
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        for i in range(4):
+            add_bytes(archive, f"{i}.txt", b"abc")
+    words = ["x.tar", *place]
+    run_shale("index", *words, "--parse", "webdataset", "--crc", cwd=tmp_path)
+    assert run_shale("ls", *words, "--tsv", cwd=tmp_path).stdout.count(b"\n") == 4
+    assert run_shale("cat", *words, "--key", "2", cwd=tmp_path).stdout == b"abc"
+    assert json.loads(run_shale("verify", *words, "--json", cwd=tmp_path).stdout)["samples"] == 4
+    run_shale("convert", *words, "out", "--to", "record", "--verify", cwd=tmp_path)
+    with shale.Dataset(tmp_path / "x.tar", index_dir=str(tmp_path / "indexes") if place else None) as dataset:
+        assert [sample["txt"] for sample in dataset] == ["abc"] * 4
+
+
+@pytest.mark.parametrize("content", [b"", b"ust", bytes(10240)])
+def test_an_indexed_archive_that_is_none_any_more(tmp_path, content):
+    path = write_tar(tmp_path / "x.tar", range(3))
+    run_shale("index", path, "--crc")
+    path.write_bytes(content)
+    assert b"has changed since it was indexed" in run_shale("verify", path, code=3).stderr
+
+
+def test_an_archive_whose_first_header_is_damaged(tmp_path):
+    path = write_tar(tmp_path / "x.tar", range(5))
+    with open(path, "r+b") as file:
+        file.write(b"?")
+    for command in (["info", path], ["verify", path], ["convert", path, tmp_path / "out", "--to", "record"]):
+        error = run_shale(*command, code=1).stderr.decode()
+        assert "does not start like a tar archive" in error
+    assert f"'shale convert {path} OUT --to record --parse webdataset --on-error skip'" in error
+    run_shale("convert", path, tmp_path / "out", "--to", "record", "--parse", "webdataset", "--on-error", "skip", "--quiet", code=4)
+    with shale.Dataset(tmp_path / "out") as dataset:
+        for row, i in enumerate(range(1, 5)):
+            check(dataset[row], i)
+
+
 def test_what_is_whole_of_a_truncated_archive(tmp_path):
     path = write_tar(tmp_path / "x.tar", range(9))
     content = path.read_bytes()

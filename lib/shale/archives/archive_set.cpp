@@ -6,6 +6,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/datasets/file_format.hpp"
 #include "shale/format/format.hpp"
 #include "shale/wire/tar_reader.hpp"
 
@@ -34,12 +35,6 @@ bool has_archive_suffix(std::string_view name) {
 
 std::optional<ArchiveKind> archive_kind_of(const std::string& path) {
   return kind_of(InputFile(path));
-}
-
-Error no_archive(const std::string& path) {
-  return Error(Code::unsupported, "does not start like a tar archive")
-      .at(path)
-      .hint("restore it from an intact copy; if it is compressed, decompress it");
 }
 
 ArchiveSet::ArchiveSet(const std::vector<std::string>& paths) {

@@ -17,8 +17,6 @@ enum class ArchiveKind { tar, zip };
 /// What a file is, as its first bytes and, of a zip archive, the names in it say; nullopt: no
 /// archive of files. Errors: same as InputFile.
 [[nodiscard]] std::optional<ArchiveKind> archive_kind_of(const std::string& path);
-/// The error for a file that is called one, and is none.
-[[nodiscard]] Error no_archive(const std::string& path);
 /// ".tar", ".zip", in any case.
 [[nodiscard]] bool has_archive_suffix(std::string_view name);
 

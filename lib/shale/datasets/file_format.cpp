@@ -10,10 +10,13 @@
 
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/wire/stream_kind.hpp"
 
 namespace shale {
 namespace {
@@ -24,6 +27,12 @@ std::string beginning_of(const InputFile& file) {
   std::string head(std::min(kProbeBytes, file.size()), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(head)));
   return head;
+}
+
+bool begins_as_tar(const InputFile& file) {
+  std::vector<std::byte> head(std::min(kStreamKindBytes, file.size()));
+  file.read_exact(0, head);
+  return stream_kind_of(head) == StreamKind::tar;
 }
 
 // Files by their first bytes, with a command that makes of {} what is read.
@@ -65,14 +74,37 @@ const Format* detect_file(const InputFile& file, const Parsing& parsing) {
   std::vector<std::byte> head(std::min(kProbeBytes, file.size()));
   file.read_exact(0, head);
   const Format* const found = detect_format({file.path(), head, file.size(), &file});
-  // Any archive may be one of samples.
-  const bool is_asked = found == nullptr && parsing.dialect == Dialect::webdataset;
-  return is_asked ? format_of_samples_in_tar() : found;
+  if (found != nullptr) return found;
+  // Any archive may be one of samples, and is if its index says so.
+  const bool is_of_samples = parsing.dialect == Dialect::webdataset ||
+                             (begins_as_tar(file) && is_indexed_archive(file.path(), ""));
+  return is_of_samples ? format_of_samples_in_tar() : nullptr;
+}
+
+bool is_indexed_archive(const std::string& path, const std::string& index_folder) {
+  return is_manifest(paths_of_index(path, index_folder).manifest);
 }
 
 bool is_archive_of_samples(const std::string& path) {
   const Format* const format = detect_file(InputFile(path));
   return format != nullptr && format == format_of_samples_in_tar();
+}
+
+Error empty_file(const std::string& path) {
+  return Error(Code::unsupported, "is empty")
+      .at(path)
+      .hint("write it again, or restore it from an intact copy");
+}
+
+Error no_archive(const std::string& path) {
+  if (InputFile(path).size() == 0) return empty_file(path);
+  return Error(Code::unsupported, "does not start like a tar archive")
+      .at(path)
+      .hint(fmt::format(
+          "restore it from an intact copy; if it is compressed, decompress it; 'shale "
+          "convert {} OUT --to record --parse webdataset --on-error skip' takes what is "
+          "whole of an archive of samples",
+          shell_word(path)));
 }
 
 std::optional<Error> known_but_not_read(const std::string& path) {
@@ -98,8 +130,8 @@ std::string hint_for_numbers(const std::string& path) {
 }
 
 Error unrecognized(const std::string& path) {
-  if (const auto facts = facts_behind(path);
-      facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode)) {
+  const auto facts = facts_behind(path);
+  if (facts && !S_ISREG(facts->st_mode) && !S_ISDIR(facts->st_mode)) {
     try {
       const InputFile special(path);
     } catch (const Error& error) {
@@ -107,9 +139,9 @@ Error unrecognized(const std::string& path) {
     }
   }
   const std::string manifest = join_path(path, kManifestName);
-  if (const auto facts = facts_behind(manifest); facts && !S_ISREG(facts->st_mode)) {
+  if (const auto other = facts_behind(manifest); other && !S_ISREG(other->st_mode)) {
     return Error(Code::mismatch, "is {}, where the manifest of a dataset should be",
-                 S_ISDIR(facts->st_mode) ? "a folder" : "not a regular file")
+                 S_ISDIR(other->st_mode) ? "a folder" : "not a regular file")
         .at(manifest)
         .hint("move it away, and restore dataset.json from an intact copy");
   }
@@ -120,6 +152,8 @@ Error unrecognized(const std::string& path) {
         .at(path)
         .hint("copy dataset.json as well, or convert the source again");
   }
+  if (path.ends_with(".tar") && facts && S_ISREG(facts->st_mode) && !begins_as_tar(InputFile(path)))
+    return no_archive(path);
   const bool holds_arrays = path.ends_with(".npz");
   if (holds_arrays || path.ends_with(".zip") || path.ends_with(".tar")) {
     return Error(Code::unsupported,
@@ -134,7 +168,7 @@ Error unrecognized(const std::string& path) {
   Error error(Code::unsupported,
               "is neither a shale dataset nor a file in a format that shale recognizes");
   error.at(path);
-  if (const auto facts = facts_behind(path); facts && S_ISREG(facts->st_mode)) {
+  if (facts && S_ISREG(facts->st_mode)) {
     if (std::optional<Error> known = known_but_not_read(path)) return *known;
     if (const std::string hint = hint_for_numbers(path); !hint.empty()) return error.hint(hint);
   }

@@ -18,9 +18,14 @@ namespace shale {
 /// The format of a file, by its content, or else the one that the dialect asked for is of; null if
 /// it is of none.
 [[nodiscard]] const Format* detect_file(const InputFile& file, const Parsing& parsing = {});
-/// A tar archive that holds samples, as its content says, and not the files of a folder. Errors:
-/// same as InputFile.
+/// True for an archive whose index is there: it is one of samples, whatever its content says.
+[[nodiscard]] bool is_indexed_archive(const std::string& path, const std::string& index_folder);
+/// A tar archive that holds samples, as its content or its index says, and not the files of a
+/// folder. Errors: same as InputFile.
 [[nodiscard]] bool is_archive_of_samples(const std::string& path);
+[[nodiscard]] Error empty_file(const std::string& path);
+/// The error for a file that is called a tar archive, and does not begin like one.
+[[nodiscard]] Error no_archive(const std::string& path);
 /// The error for a file of a kind that is known, but not read, with the way round: archives of
 /// other programs, MATLAB 5. Nullopt for any other. Errors: Code::io.
 [[nodiscard]] std::optional<Error> known_but_not_read(const std::string& path);

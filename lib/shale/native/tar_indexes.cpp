@@ -19,7 +19,8 @@ constexpr std::size_t kNameBytes = 100, kSizeAt = 124;
 Error breaks_index(const TarMember& member, std::string_view why) {
   return Error(Code::unsupported, "member {} {}", printable(member.path), why)
       .hint(
-          "names that every reader takes: 'shale convert TAR... OUT --to webdataset'; or leave "
+          "names of up to 100 bytes that every reader takes: 'shale convert TAR... OUT --to "
+          "webdataset', if keys are short; or leave "
           "this index out");
 }
 

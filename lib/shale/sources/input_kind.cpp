@@ -88,6 +88,9 @@ bool wants_rows(const OrderRequest& order) {
 // What only files of a folder have makes files of the members of any archive.
 TarsAs tars_as(const InputRequest& request) {
   if (request.container.parsing.dialect == Dialect::webdataset) return TarsAs::samples;
+  const std::string& index_folder = request.container.index_folder;
+  if (!index_folder.empty() && is_indexed_archive(request.inputs.front(), index_folder))
+    return TarsAs::samples;
   std::uint32_t bit = 1;
   for (const InputOption& option : kInputOptions) {
     if ((kTakesOfFolders & bit) != 0 && option.is_given(request)) return TarsAs::files;
@@ -393,12 +396,13 @@ Recognition recognize_dataset(SoughtInput& input) {
   }
   const Place place = look_at(input.path());
   if (place == Place::unfinished) return {};
+  Parsing parsing = input.request.container.parsing;
+  if (tars_as(input.request) == TarsAs::samples) parsing.dialect = Dialect::webdataset;
   if (are_files_samples(input.request.inputs, input.request.files.suffixes)) return {};
   const bool is_readable =
       place == Place::dataset || holds_set(input.path()) ||
-      (place == Place::other_file
-           ? detect_file(InputFile(input.path()), input.request.container.parsing) != nullptr
-           : file_of_path(input.path()).has_value());
+      (place == Place::other_file ? detect_file(InputFile(input.path()), parsing) != nullptr
+                                  : file_of_path(input.path()).has_value());
   if (!is_readable) return {};
   return {Certainty::certain, [](SoughtInput& found) { return open_stored(found, {}); }};
 }

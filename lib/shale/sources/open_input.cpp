@@ -52,11 +52,8 @@ Error unknown_file(const std::string& input) {
   if (std::optional<Error> error = known_but_not_read(input)) return *std::move(error);
   const std::string suffix = fs::path(input).extension().string();
   const std::string_view kind = kind_of_file(input);
-  if (kind == kSingleFile && InputFile(input).size() == 0) {
-    return Error(Code::unsupported, "is empty")
-        .at(input)
-        .hint("write it again, or restore it from an intact copy");
-  }
+  if (suffix == ".tar") return no_archive(input);
+  if (kind == kSingleFile && InputFile(input).size() == 0) return empty_file(input);
   if (kind == kCompressedFile) {
     return Error(Code::unsupported,
                  "is not a tar archive that is compressed with gzip or zstd, and other compressed "
@@ -67,7 +64,6 @@ Error unknown_file(const std::string& input) {
             "decompress "
             "it first");
   }
-  if (suffix == ".tar") return no_archive(input);
   if (suffix == ".zip")
     return Error(Code::unsupported, "does not begin like a zip archive")
         .at(input)

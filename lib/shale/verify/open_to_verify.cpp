@@ -12,6 +12,7 @@
 #include "shale/datasets/index_change.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/set_index.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/shards/place.hpp"
@@ -60,6 +61,12 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
                      VerifyLog& log) {
   std::vector<InputFile> files;
   files.emplace_back(file);
+  const Format* const found = detect_file(files[0]);
+  // It is not even a file of that kind any more.
+  if (change && found == nullptr) {
+    log.add_damage(stale_index(file, request.index_folder, manifest, *change), "");
+    return note_change(request, file, manifest, *change, log);
+  }
   const Format& format = format_of_file(files[0]);
   const WalkProgress progress = log.events().of_walk();
   log.events().stop_if_asked();
@@ -81,7 +88,8 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
     report.proves_container = compares_own;
     if (compares_own) report.bytes += files[0].size();
   } catch (const Error& error) {
-    log.add_damage(error, "");
+    if (!change || !is_about_bytes(error) || error.code() == Code::damaged)
+      log.add_damage(error, "");
   }
   if (change) {
     if (log.findings() == 0)
