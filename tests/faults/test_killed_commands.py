@@ -8,10 +8,12 @@ import os
 import pathlib
 import random
 import shutil
+import tarfile
 
 from fault_case import IN_MEMORY
 from shale_tool import Folder, make_frames, make_photos, npy, run, snapshot, write
 from steps_case import StepsCase
+from tar_archives import add_bytes
 
 ROWS, ROW_BYTES = 30_000, 200  # 6 MB: with 16 MiB of memory a draw goes through buckets
 
@@ -30,7 +32,7 @@ class KilledCommands(StepsCase):
         write(photos / "class-1/bad.png", b"")
         write(photos / "class-2/notes.txt", b"x")
         make_frames(i / "frames", 12)
-        for name in ("record", "lmdb", "hdf5"):
+        for name in ("record", "lmdb", "hdf5", "webdataset"):
             run("convert", photos, i / name, "--to", name, "--shard-samples", 9)
         for suffix in ("tfrecord", "lmdb", "h5"):
             run("convert", photos, i / f"one.{suffix}")
@@ -54,7 +56,7 @@ class KilledCommands(StepsCase):
 
     def test_a_resample_into_shards(self):
         i, o = self.inputs, self.place / "out"
-        for container in ("record", "lmdb", "hdf5", "npy"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "npy"):
             for draw in (["--permute"], ["--replace", "--rows", 20_000]):
                 self.killed("resample", i / "x.npy", o, "--to", container, "--shard-samples", 4000, *draw)
         self.killed("resample", i / "rows", o, "--to", "record", "--shard-samples", 4000)
@@ -84,8 +86,33 @@ class KilledCommands(StepsCase):
         self.killed_index(lambda: files(1, 2, 10), folder, "--crc")
         self.killed_index(stands, folder)
 
+    def test_indexes_of_tars(self):
+        """Of samples whose keys lie beside the index, too, and those that other programs read."""
+        folder = self.place / "tars"
+
+        def tars(*numbers):
+            folder.mkdir(exist_ok=True)
+            for number in numbers:
+                prefix = "d" * 80 + "/" + "e" * 30 + "/" if number == 1 else ""
+                with tarfile.open(folder / f"{number:06}.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+                    for sample in range(9):
+                        for extension, content in (("jpg", b"\xff\xd8\xff" + bytes(sample)), ("cls", b"%d" % sample)):
+                            add_bytes(tar, f"{prefix}{number}-{sample}.{extension}", content)
+
+        def stands():
+            tars(0, 1, 2)
+            self.ok("index", folder)
+            shutil.copy(folder / "000002.tar", folder / "000003.tar")
+            tars(4)
+            shutil.copy(folder / "000004.tar", folder / "000000.tar")
+
+        self.killed_index(lambda: tars(0, 1, 2), folder)
+        self.killed_index(lambda: tars(0, 1, 2), folder, "--crc")
+        self.killed_index(stands, folder)
+        self.killed_index(lambda: tars(0, 2, 3), folder, "--native", "wids,dali,energon", may_leave=r"tars/\.shale-native")  # it has times
+
     def test_an_index_of_a_dataset(self):
-        for name in ("record", "lmdb", "hdf5"):
+        for name in ("record", "lmdb", "hdf5", "webdataset"):
             def damaged_copy(name=name):
                 shutil.copytree(self.inputs / name, self.place / "set")
                 for path in (self.place / "set").glob("*.idx*"):
