@@ -6,6 +6,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/format/appended_shard.hpp"
 #include "shale/wire/tf_example.hpp"
 
 #include "formats/record/record_features.hpp"
@@ -138,29 +139,6 @@ void fill_cell(const Value& value, Kind kind, const FieldPlace& place, IndexCell
   if (kind != Kind::list) cell.place.count = 0;
 }
 
-class RecordShardWriter final : public ShardWriter {
- public:
-  explicit RecordShardWriter(OutputFile& file) : file_(file) {}
-
-  std::span<const std::uint64_t> append(const Record& record) override {
-    if (is_closed_)
-      throw Error(Code::bug, "record appended to a closed tfrecord shard").at(file_.path());
-    offset_ = file_.size();
-    record.parts.front().for_each_piece([&](Bytes piece) { file_.append(piece); });
-    return {&offset_, 1};
-  }
-
-  ClosedShard close() override {
-    is_closed_ = true;  // a shard is its frames: nothing is left to write
-    return {};
-  }
-
- private:
-  OutputFile& file_;
-  std::uint64_t offset_ = 0;
-  bool is_closed_ = false;
-};
-
 }  // namespace
 
 Record encode_record(const Sample& sample, const Schema& schema, const OptionSet&) {
@@ -214,7 +192,7 @@ Record encode_record(const Sample& sample, const Schema& schema, const OptionSet
 
 std::unique_ptr<ShardWriter> create_record_shard(std::span<OutputFile> files, const Schema&,
                                                  const OptionSet&) {
-  return std::make_unique<RecordShardWriter>(files[0]);
+  return create_appended_shard(files[0]);
 }
 
 }  // namespace shale

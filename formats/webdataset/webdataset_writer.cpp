@@ -12,6 +12,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/format/appended_shard.hpp"
 #include "shale/wire/npy_header.hpp"
 #include "shale/wire/tar_writer.hpp"
 
@@ -242,30 +243,6 @@ class WebdatasetSizer final : public ShardSizer {
   std::uint64_t members_ = 0;  // bytes
 };
 
-class WebdatasetShardWriter final : public ShardWriter {
- public:
-  explicit WebdatasetShardWriter(OutputFile& file) : file_(file) {}
-
-  std::span<const std::uint64_t> append(const Record& record) override {
-    if (is_closed_)
-      throw Error(Code::bug, "sample appended to a closed tar archive").at(file_.path());
-    offset_ = file_.size();
-    record.parts.front().for_each_piece([&](Bytes piece) { file_.append(piece); });
-    return {&offset_, 1};
-  }
-
-  ClosedShard close() override {
-    file_.append_zeros(tar_file_bytes(file_.size()) - file_.size());
-    is_closed_ = true;
-    return {};
-  }
-
- private:
-  OutputFile& file_;
-  std::uint64_t offset_ = 0;
-  bool is_closed_ = false;
-};
-
 }  // namespace
 
 std::string integer_text(std::int64_t value) { return fmt::to_string(value); }
@@ -301,7 +278,7 @@ std::unique_ptr<ShardSizer> create_webdataset_sizer(const Schema&, const OptionS
 
 std::unique_ptr<ShardWriter> create_webdataset_shard(std::span<OutputFile> files, const Schema&,
                                                      const OptionSet&) {
-  return std::make_unique<WebdatasetShardWriter>(files[0]);
+  return create_appended_shard(files[0], tar_file_bytes);
 }
 
 }  // namespace shale

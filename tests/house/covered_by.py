@@ -127,6 +127,7 @@ COVERED_BY = {
     "wire/pickle": ("tests/unit/wire/test_pickle_reader.cpp", "pickle: lists that grow in turn keep their values"),
     "wire/protobuf_cursor": ("tests/unit/wire/test_tf_example.cpp", "tf example: what was written is parsed back"),
     "wire/zip_writer": ("tests/formats/pt/test_pt_archive.cpp", "pt archive: what is written is read back, aligned"),
+    "format/appended_shard": ("tests/contract/test_golden.cpp", "golden: the samples of the golden set give its bytes, today as on the day it was made"),
     "format/tensor_file": ("tests/contract/test_golden.cpp", "golden: in every file that must be refused something is found"),
     "format/list_elements": ("tests/contract/test_list_elements.cpp", "list elements: every element of every format is where its bytes are"),
     "format/library_scan": ("tests/contract/test_second_opinion.cpp", "second opinion: another value is a finding"),
