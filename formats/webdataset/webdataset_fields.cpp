@@ -5,6 +5,9 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "shale/base/printable.hpp"
 #include "shale/base/trimmed.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/image/probe.hpp"
@@ -12,7 +15,8 @@
 namespace shale {
 namespace {
 
-constexpr std::string_view kImageField = "image", kLabelField = "label", kClassExtension = "cls";
+constexpr std::string_view kImageField = "image", kLabelField = "label", kClassExtension = "cls",
+                           kListExtension = "list";
 
 std::string_view last_part(std::string_view extension) {
   return extension.substr(extension.rfind('.') + 1);
@@ -91,6 +95,38 @@ std::optional<std::size_t> field_of_extension(const Schema& schema, std::string_
   std::string_view name = short_name_of_part(extension);
   if (name.empty()) name = first_of_two(extension);
   return name.empty() ? std::nullopt : schema.find(field_name_of(name));
+}
+
+std::optional<ListMember> list_member(std::string_view extension) {
+  constexpr std::size_t kFewestDigits = 5;
+  constexpr std::string_view kDigits = "0123456789";
+  const std::string_view name = extension.substr(0, extension.find('.'));
+  const std::string_view rest = extension.substr(std::min(name.size() + 1, extension.size()));
+  std::string of_all = fmt::format("{}.{}", name, kListExtension);
+  if (name.empty()) return std::nullopt;
+  if (rest == kListExtension) return ListMember{std::move(of_all), std::nullopt};
+  const std::size_t digits = std::min(rest.find_first_not_of(kDigits), rest.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + digits, number);
+  const bool is_element = error == std::errc() && digits >= kFewestDigits &&
+                          rest.substr(digits).starts_with('.') &&
+                          rest.find('.', digits + 1) == rest.npos;
+  return is_element ? std::optional(ListMember{std::move(of_all), number}) : std::nullopt;
+}
+
+std::string renamed_text(const std::map<std::string, std::vector<std::string>>& extensions) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  std::size_t renamed = 0;
+  for (const auto& [name, of] : extensions) {
+    const bool is_as_written = of[0] == name || of[0] == fmt::format("{}.{}", name, kListExtension);
+    if (of.size() == 1 && is_as_written) continue;
+    if (++renamed > kShown) continue;
+    text += fmt::format("{}{} <-", text.empty() ? "" : ", ", name);
+    for (const std::string& extension : of) text += " ." + printable(extension);
+  }
+  if (renamed > kShown) text += fmt::format(", and {} more", renamed - kShown);
+  return text;
 }
 
 std::optional<std::int64_t> number_in(std::string_view text) {

@@ -36,6 +36,19 @@ enum class ValueType { bytes, text, json, integer, array };
 [[nodiscard]] std::optional<std::size_t> field_of_extension(const Schema& schema,
                                                             std::string_view extension);
 
+/// A member of a list in an archive that shale wrote: "frames.00002.jpg", or "frames.list" of one
+/// without elements. All of them are of the extension "frames.list".
+struct ListMember {
+  std::string extension;
+  std::optional<std::uint64_t> element;
+};
+[[nodiscard]] std::optional<ListMember> list_member(std::string_view extension);
+
+/// "image <- .jpg .png, label <- .cls": the extensions of each field that is not called like its
+/// own; empty: there is none.
+[[nodiscard]] std::string renamed_text(
+    const std::map<std::string, std::vector<std::string>>& extensions);
+
 /// The number that a `.cls` file holds: ASCII digits, with a sign or without one, and blanks around
 /// it. Nullopt for anything else.
 [[nodiscard]] std::optional<std::int64_t> number_in(std::string_view text);

@@ -15,6 +15,10 @@ namespace shale {
 /// no folder. Else it is an archive of a folder. Reads headers only. Errors: Code::io.
 [[nodiscard]] int bid_for_samples_in_tar(const Probe& probe);
 
+/// True for what shale wrote: the header of a file that has a key where links have their target, or
+/// a record of it. Of an archive without samples, nothing is evidence.
+[[nodiscard]] bool is_own_webdataset(const ViewBytes& view, std::uint64_t archive_bytes);
+
 /// The same of an archive that is compressed with gzip or zstd as a whole, by its first 4 MiB.
 [[nodiscard]] int bid_for_compressed_samples(const Probe& probe);
 /// Errors: Code::unsupported for such an archive.
@@ -29,6 +33,9 @@ void refuse_compressed_tar(const InputFile& file);
 /// be read; Code::io.
 [[nodiscard]] Survey survey_webdataset(const InputFile& file, const Parsing& parsing,
                                        const WalkProgress& progress);
+
+/// Format::tell_names.
+[[nodiscard]] std::string names_in_webdataset(const InputFile& file, const Schema& schema);
 
 /// The same of what is whole of a damaged archive: see Format::salvage.
 [[nodiscard]] Survey salvage_webdataset(const InputFile& file, const Parsing& parsing,

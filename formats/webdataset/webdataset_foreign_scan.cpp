@@ -27,6 +27,7 @@ class ForeignWebdatasetScanner {
         input_(input),
         puts_keys_(input.layout.has_values && input.layout.key_part == 1),
         reads_payload_(input.reads_payload),
+        has_lists_(input.schema.has_lists()),
         rows_(rows),
         draft_(file_, findings),
         pace_(input.progress, file_.size()),
@@ -45,8 +46,14 @@ class ForeignWebdatasetScanner {
         begin_sample(*member);
       }
       row_.record_length = member->end - row_.record_offset;
-      if (const std::optional<std::size_t> field = field_of(member->extension))
-        fill(*field, *member);
+      std::optional<ListMember> list;
+      if (has_lists_) list = list_member(member->extension);
+      if (const auto field = list ? field_of(list->extension) : std::nullopt;
+          field && schema_.fields[*field].kind == Kind::list) {
+        extend_list(*field, *member, *list);
+      } else if (const auto of_value = field_of(member->extension)) {
+        fill(*of_value, *member);
+      }
     }
     end_sample();
     draft_.at_row(number_);
@@ -117,13 +124,35 @@ class ForeignWebdatasetScanner {
     }
     FieldPlace place = member.place;
     if (field.kind == Kind::tensor && !place_array(i, member, place)) return;
-    if (reads_payload_) {
-      place.crc32c = crc32c_of_place(place, kPayloadWindow, pace_,
-                                     [this](std::uint64_t offset, std::uint64_t length) {
-                                       return walk_.view(offset, length);
-                                     });
-    }
+    if (reads_payload_) place.crc32c = crc_of(place);
     cell.place = place;
+  }
+
+  // As a shard of shale's has it: the extent is all of its members, headers and padding included.
+  void extend_list(std::size_t i, const SampleMember& member, const ListMember& list) {
+    FieldPlace& place = row_.cells[i].place;
+    const bool is_first = place.offset == kMissing;
+    if (!list.element && is_first) {
+      place = {.offset = member.place.offset, .length = 0};
+      return;
+    }
+    const bool is_next = is_first ? list.element == 0
+                                  : place.count > 0 && list.element == place.count &&
+                                        place.count < kMaxElements &&
+                                        member.begin == place.offset + place.length;
+    if (!is_next) return report(i, member, "an element of a list is not where it belongs");
+    if (is_first) place = {.offset = member.begin, .length = 0};
+    place.length = member.end - place.offset;
+    ++place.count;
+    if (!reads_payload_) return;
+    const FieldPlace whole{.offset = member.begin, .length = member.end - member.begin};
+    place.crc32c = crc32c_combine(place.crc32c, crc_of(whole), whole.length);
+  }
+
+  std::uint32_t crc_of(const FieldPlace& place) {
+    return crc32c_of_place(
+        place, kPayloadWindow, pace_,
+        [this](std::uint64_t offset, std::uint64_t length) { return walk_.view(offset, length); });
   }
 
   bool place_array(std::size_t i, const SampleMember& member, FieldPlace& place) try {
@@ -153,7 +182,7 @@ class ForeignWebdatasetScanner {
   const InputFile& file_;
   const Schema& schema_;
   const ShardInput& input_;
-  bool puts_keys_, reads_payload_, is_open_ = false;
+  bool puts_keys_, reads_payload_, has_lists_, is_open_ = false;
   const RowSink& rows_;
   FindingDraft draft_;
   WalkPace pace_;

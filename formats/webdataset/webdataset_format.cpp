@@ -49,27 +49,14 @@ constexpr Layout kWholeKeysLayout = {
     .suffix_hint = "pass --to webdataset, or choose an output that ends in .tar"};
 constexpr const Layout* kWebdatasetLayouts[] = {&kWholeKeysLayout};
 
-// What shale wrote: the header of a file that has a key where links have their target, or a record
-// of it. Of an archive without samples, nothing is evidence.
 int bid_for_own_webdataset(const Probe& probe) {
-  constexpr std::size_t kTypeOfMember = 156;
-  const auto type = static_cast<char>(probe.head[kTypeOfMember]);
-  if (type != '0' && type != 'x') return 0;
+  constexpr int kCertain = 64;
   const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
     if (offset > probe.head.size() || length > probe.head.size() - offset)
       throw Error(Code::damaged, "behind the head");
     return probe.head.subspan(offset, length);
   };
-  constexpr int kCertain = 64;
-  try {
-    const WrittenTarFile first = read_tar_headers(view, 0, probe.file_bytes);
-    const bool has_key = !first.file.target.empty() ||
-                         std::ranges::find(first.file.records, kKeyRecord, &PaxRecord::key) !=
-                             first.file.records.end();
-    return has_key ? kCertain : 0;
-  } catch (const Error&) {
-    return 0;
-  }
+  return is_own_webdataset(view, probe.file_bytes) ? kCertain : 0;
 }
 
 int bid_for_webdataset(const Probe& probe) {
@@ -126,6 +113,7 @@ const Format webdataset_format = {
     .layouts = kWebdatasetLayouts,
     .reader = kWebdatasetReader,
     .sample_name = webdataset_sample_name,
+    .tell_names = names_in_webdataset,
 };
 
 }  // namespace shale

@@ -10,10 +10,13 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/json_text.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/wire/npy_value.hpp"
+#include "shale/wire/tar_writer.hpp"
 
 #include "formats/webdataset/webdataset_fields.hpp"
 #include "formats/webdataset/webdataset_foreign.hpp"
+#include "formats/webdataset/webdataset_names.hpp"
 
 namespace shale {
 namespace {
@@ -68,6 +71,7 @@ struct ExtensionFacts {
   std::uint64_t samples = 0, doubled = 0, next_sample = 0;
   std::string first_doubled = {};
   bool is_number = true, is_text = true, is_json = true;
+  bool is_list = false, has_elements = false;
   std::optional<Field> array = {};
   std::string no_array = {};  // why it is none
 };
@@ -79,7 +83,11 @@ class WebdatasetSurvey {
       : file_(file),
         is_plain_(parsing.dialect == Dialect::plain),
         pace_(progress, file.size()),
-        walk_(file, pace_, lost) {}
+        walk_(file, pace_, lost),
+        is_own_(
+            is_own_webdataset([this](std::uint64_t offset,
+                                     std::uint64_t length) { return walk_.view(offset, length); },
+                              file.size())) {}
 
   Survey run() {
     while (const std::optional<SampleMember> member = walk_.next()) add(*member);
@@ -107,9 +115,15 @@ class WebdatasetSurvey {
  private:
   void add(const SampleMember& member) {
     if (member.is_first) begin_sample(member);
-    auto known = facts_.find(member.extension);
-    if (known == facts_.end()) known = meet(member);
+    std::optional<ListMember> list;
+    if (is_own_ && !is_plain_) list = list_member(member.extension);
+    const std::string_view extension = list ? list->extension : member.extension;
+    auto known = facts_.find(extension);
+    if (known == facts_.end()) known = meet(member, extension);
     ExtensionFacts& facts = known->second;
+    facts.is_list = list.has_value();
+    if (list && list->element) add_element(member, facts);
+    if (list && list->element.value_or(0) > 0) return;
     if (facts.next_sample == samples_) {
       if (facts.doubled++ == 0) facts.first_doubled = member.key;
     } else {
@@ -117,7 +131,14 @@ class WebdatasetSurvey {
       ++facts.samples;
       if (is_image_extension(member.extension)) has_one_image_ = has_one_image_ && ++images_ == 1;
     }
-    if (!is_plain_) look_into(member, facts);
+    if (!is_plain_ && !list) look_into(member, facts);
+  }
+
+  // Whether all elements are text: the scan finds those that are not where they belong.
+  void add_element(const SampleMember& member, ExtensionFacts& facts) {
+    facts.has_elements = true;
+    facts.is_text = facts.is_text && value_type_of(member.extension) == ValueType::text;
+    if (facts.is_text) look_into(member, facts);
   }
 
   void begin_sample(const SampleMember& member) {
@@ -128,16 +149,17 @@ class WebdatasetSurvey {
     if (scattered_.count++ == 0) scattered_.first = member.key;
   }
 
-  std::map<std::string, ExtensionFacts, std::less<>>::iterator meet(const SampleMember& member) {
+  std::map<std::string, ExtensionFacts, std::less<>>::iterator meet(const SampleMember& member,
+                                                                    std::string_view extension) {
     if (facts_.size() == kMostExtensions) {
       throw Error(Code::unsupported,
                   "its members have more than {} extensions, which follow the first dot of a name: "
                   "'{}' in '{}'",
-                  kMostExtensions, printable(member.extension), printable(member.key))
+                  kMostExtensions, printable(extension), printable(member.key))
           .at(file_.path(), member.begin)
           .hint("if its files are not samples, unpack it with tar, and convert the folder");
     }
-    return facts_.emplace(std::string(member.extension), ExtensionFacts()).first;
+    return facts_.emplace(std::string(extension), ExtensionFacts()).first;
   }
 
   void look_into(const SampleMember& member, ExtensionFacts& facts) {
@@ -217,7 +239,8 @@ class WebdatasetSurvey {
     if (schema.fields.empty())
       throw Error(Code::unsupported, "none of its extensions is the name of a field")
           .at(file_.path());
-    tell_names(sources);
+    if (const std::string text = renamed_text(sources); !text.empty())
+      notes_.push_back("fields by extension: " + text);
     return schema;
   }
 
@@ -231,6 +254,11 @@ class WebdatasetSurvey {
   Field field_of(const std::string& extension, const ExtensionFacts& facts) {
     Field field;
     if (is_plain_) return field;
+    if (facts.is_list) {
+      field.kind = Kind::list;
+      field.elements = facts.has_elements && facts.is_text ? Kind::text : Kind::bytes;
+      return field;
+    }
     switch (value_type_of(extension)) {
       case ValueType::bytes:
         break;
@@ -259,20 +287,6 @@ class WebdatasetSurvey {
 
   void tell_bytes(const std::string& extension, std::string_view why) {
     notes_.push_back(fmt::format("'.{}' is a field of bytes: {}", printable(extension), why));
-  }
-
-  void tell_names(const std::map<std::string, std::vector<std::string>>& sources) {
-    constexpr std::size_t kShown = 8;
-    std::string text;
-    std::size_t renamed = 0;
-    for (const auto& [name, of] : sources) {
-      if (of.size() == 1 && of[0] == name) continue;
-      if (++renamed > kShown) continue;
-      text += fmt::format("{}{} <-", text.empty() ? "" : ", ", name);
-      for (const std::string& extension : of) text += " ." + printable(extension);
-    }
-    if (renamed > kShown) text += fmt::format(", and {} more", renamed - kShown);
-    if (!text.empty()) notes_.push_back("fields by extension: " + text);
   }
 
   void tell(const MembersAside& aside, std::string_view one, std::string_view many) {
@@ -308,6 +322,7 @@ class WebdatasetSurvey {
   bool is_plain_, has_one_image_ = true;
   WalkPace pace_;
   SampleWalk walk_;
+  bool is_own_;  // its lists have a member per element
   std::map<std::string, ExtensionFacts, std::less<>> facts_;
   std::uint64_t samples_ = 0, split_keys_ = 0, images_ = 0;
   SeenKeys seen_;
@@ -335,6 +350,20 @@ ArrayInMember array_in(SampleWalk& walk, const FieldPlace& member, const std::st
       .place = {.offset = member.offset + header.data_offset, .length = npy_data_bytes(header)}};
 }
 
+bool is_own_webdataset(const ViewBytes& view, std::uint64_t archive_bytes) try {
+  constexpr std::size_t kTypeOfMember = 156;
+  if (archive_bytes < kTarBlockBytes) return false;
+  const auto type = static_cast<char>(view(0, kTarBlockBytes)[kTypeOfMember]);
+  if (type != '0' && type != 'x') return false;
+  const WrittenTarFile first = read_tar_headers(view, 0, archive_bytes);
+  return !first.file.target.empty() ||
+         std::ranges::find(first.file.records, kKeyRecord, &PaxRecord::key) !=
+             first.file.records.end();
+} catch (const Error& error) {
+  if (!is_about_bytes(error)) throw;
+  return false;
+}
+
 int bid_for_samples_in_tar(const Probe& probe) {
   constexpr int kMostMembers = 256, kBid = 40;
   if (probe.file == nullptr || !is_tar_header(probe.head)) return 0;
@@ -356,6 +385,28 @@ int bid_for_samples_in_tar(const Probe& probe) {
     has_class = has_class || (is_pair && is_class);
   }
   return has_pair && (has_class || walk.folders().count == 0) ? kBid : 0;
+}
+
+std::string names_in_webdataset(const InputFile& file, const Schema& schema) {
+  constexpr int kMostMembers = 256;
+  const WalkProgress silent;
+  WalkPace pace(silent, file.size());
+  SampleWalk walk(file, pace);
+  std::map<std::string, std::vector<std::string>> sources;
+  for (int members = 0; members < kMostMembers; ++members) {
+    const std::optional<SampleMember> member = walk.next();
+    if (!member) break;
+    std::string extension(member->extension);
+    if (std::optional<ListMember> list; schema.has_lists() && (list = list_member(extension)))
+      extension = std::move(list->extension);
+    const std::optional<std::size_t> field = field_of_extension(schema, extension);
+    if (!field) continue;
+    std::vector<std::string>& known = sources[schema.fields[*field].name];
+    if (std::ranges::find(known, extension) == known.end()) known.push_back(std::move(extension));
+  }
+  for (auto& [name, extensions] : sources) std::ranges::sort(extensions);
+  const std::string text = renamed_text(sources);
+  return text.empty() ? "" : "fields by extension, in the first members: " + text;
 }
 
 Survey survey_webdataset(const InputFile& file, const Parsing& parsing,

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import shale
 from conftest import jpeg, run_shale
+from documented_code import blocks_of, bytes_left_by
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from tar_archives import FORMATS, add_bytes
@@ -98,6 +99,46 @@ def test_names_in_two_pieces(tmp_path, options):
     with shale.Dataset(tmp_path / "set") as dataset:
         batches = [batch["key"] for batch in shale.torch.Loader(dataset, batch_size=4, shuffle="block")]
     assert sorted(one for batch in batches for one in batch) == sorted(key(i) for i in range(12))
+
+
+@pytest.mark.parametrize("block", blocks_of(["docs/index.md"], "values"))
+@pytest.mark.parametrize("prefix", ["", LONG])
+def test_the_document_reads_keys(tmp_path, block, prefix):
+    run_shale("index", write_tar(tmp_path / "FILE", range(5), "ustar", prefix))
+    assert f"{prefix}0003".encode() in bytes_left_by(block, tmp_path / "FILE", tmp_path)
+
+
+def test_info_says_what_extensions_became_once_indexed(tmp_path):
+    names = "image <- .jpg, label <- .cls, seg <- .seg.png"
+    for path in (write_tar(tmp_path / "x.tar", range(3)), write_tar(tmp_path / "set/0.tar", range(3)).parent):
+        before = run_shale("info", path).stdout.decode()
+        run_shale("index", path)
+        after = run_shale("info", path).stdout.decode()
+        assert names in before and names in after and "indexed" in after
+
+
+LISTS = {"image": "bytes", "label": "integer", "frames": "list", "words": "list of text"}
+
+
+def test_own_shards_without_a_manifest_keep_their_lists(tmp_path):
+    """A list is a member per element: a tar that came without its dataset has the fields that it was written with."""
+    with shale.Writer(tmp_path / "set", to="webdataset", schema=LISTS) as writer:
+        for i in range(7):
+            frames = [b"\xff\xd8\xff" + bytes([i, j]) for j in range(i % 3)]
+            writer.write({"key": f"k{i}", "image": b"\x89PNG\r\n\x1a\n" + bytes([i]), "label": i, "frames": frames, "words": [f"w{i}", "ä"]})
+    for name in ("alone.tar", "indexed.tar"):
+        shutil.copy(tmp_path / "set/shard-000000.tar", tmp_path / name)
+    run_shale("index", tmp_path / "indexed.tar", "--crc")
+    for path in (tmp_path / "alone.tar", tmp_path / "indexed.tar"):
+        with shale.Dataset(tmp_path / "set") as wanted, shale.Dataset(path) as found:
+            assert len(found) == 7
+            for i in range(7):
+                assert {name: wanted[i][name] for name in LISTS} == {name: found[i][name] for name in LISTS}
+        run_shale("verify", path, "--quick", "--quiet")
+        run_shale("convert", path, tmp_path / f"{path.stem}-again", "--to", "webdataset", "--quiet")
+        run_shale("verify", tmp_path / f"{path.stem}-again", "--against", tmp_path / "set", "--quiet")
+    run_shale("verify", tmp_path / "indexed.tar", "--full", "--quiet")
+    assert "frames_00001_jpg" in run_shale("info", tmp_path / "alone.tar", "--parse", "plain").stdout.decode()
 
 
 def test_damaged_keys_beside_the_index(tmp_path):

@@ -344,6 +344,9 @@ struct Format {
   /// What other programs know a sample of this key by, where that is less than its key: no two
   /// samples of a shard may have the same. Empty, or null: its key.
   std::string (*sample_name)(std::string_view key, const OptionSet&) = nullptr;
+  /// What the fields of an indexed file are called in the file itself, as a note has it, by its
+  /// first samples; empty: the same. Null: survey() renames nothing. Errors: Code::io.
+  std::string (*tell_names)(const InputFile& file, const Schema& schema) = nullptr;
 };
 
 /// The registry. Defined in formats/table.cpp; tests link their own.

@@ -168,6 +168,17 @@ std::string note_on_names(const Manifest& manifest, const std::string& path) {
       shell_word(path), kStandardNames);
 }
 
+// How the fields of an indexed file, or of the first one of a set, are called there. A file that
+// cannot be read is for others to name.
+std::string note_on_origins(const OpenedDataset& opened) try {
+  const auto tell_names = format_of(opened.manifest).tell_names;
+  if (tell_names == nullptr || opened.shards.size() == 0) return {};
+  return tell_names(InputFile(join_path(opened.paths.shards, opened.shards[0].files[0].name)),
+                    opened.manifest.schema);
+} catch (const Error&) {
+  return {};
+}
+
 DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   DatasetInfo info;
   if (look_at(request.path) == Place::unfinished) return info;
@@ -197,6 +208,8 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
       info.notes.push_back(std::move(*note));
   } else {
     add_arrays(info, request, events);
+    if (std::string note = info.is_indexed ? note_on_origins(opened) : ""; !note.empty())
+      info.notes.push_back(std::move(note));
     if (std::string note = note_on_names(info.manifest, request.path); !note.empty())
       info.notes.push_back(std::move(note));
     const LeftOutList& left_out = info.manifest.left_out;
