@@ -141,6 +141,14 @@ def test_own_shards_without_a_manifest_keep_their_lists(tmp_path):
     assert "frames_00001_jpg" in run_shale("info", tmp_path / "alone.tar", "--parse", "plain").stdout.decode()
 
 
+@pytest.mark.parametrize("empty", ["00000.tar", "00001.tar", "00002.tar"])
+def test_a_tar_without_samples_in_a_set_is_named(tmp_path, empty):
+    for name in ("00000.tar", "00001.tar", "00002.tar"):
+        write_tar(tmp_path / name, [] if name == empty else range(3))
+    said = run_shale("info", tmp_path, code=1).stderr.decode()
+    assert f"{empty}: is an archive of files" in said
+
+
 def test_damaged_keys_beside_the_index(tmp_path):
     path = write_tar(tmp_path / "x.tar", range(4), "ustar", LONG)
     run_shale("index", path, "--crc")

@@ -246,6 +246,13 @@ Error is_in_the_way(const std::string& folder, const std::string& name) {
       .hint("move it to another folder; 'shale index' then looks at the files again");
 }
 
+// By a few of them: the first may be without a sample.
+bool are_archives_of_samples(const std::vector<SetMember>& files) {
+  const SetMember* const few[] = {&files.front(), &files[files.size() / 2], &files.back()};
+  return std::ranges::any_of(
+      few, [](const SetMember* file) { return is_archive_of_samples(file->path); });
+}
+
 // Empty: something there is no file of a set, or not of the same kind as the others. Errors:
 // Code::unsupported, with its name, where there is an index of a set; folders that came later are
 // not of it.
@@ -274,7 +281,7 @@ FilesOfFolder list_files_of(const std::string& folder) {
   const bool may_be_of_folders =
       all.format != nullptr &&
       std::ranges::find(all.format->dialects, Dialect::webdataset) != all.format->dialects.end();
-  if (may_be_of_folders && !has_index && !is_archive_of_samples(all.files.front().path)) return {};
+  if (may_be_of_folders && !has_index && !are_archives_of_samples(all.files)) return {};
   return all;
 }
 
@@ -406,6 +413,15 @@ std::optional<std::vector<SetMember>> files_of_set(const std::string& path) {
   if (!facts) return files_of_pattern(path);
   if (S_ISREG(facts->st_mode)) return files_of_list(path);
   return is_plain_folder(path) ? files_of_folder(path) : std::nullopt;
+}
+
+bool are_files_of_folder(std::unordered_set<std::string>&& names, const std::string& folder) {
+  bool are_all = true;
+  visit_names(folder, [&](const std::string& name) {
+    return are_all = names.erase(name) > 0 || name.starts_with('.') || is_about_a_file(name) ||
+                     look_at_entry_of(folder, name).second.what == Entry::text;
+  });
+  return are_all && names.empty();
 }
 
 bool holds_set(const std::string& path) {

@@ -455,6 +455,9 @@ OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
   if (!request.files.empty())
     return open_whole_set(request, fmt::format("of {} files", request.files.size()), request.files,
                           events);
+  if (std::optional<OpenedDataset> set = open_large_set(request);
+      set && !gains_by_unpacking(set->manifest, request))
+    return *std::move(set);
   if (const auto files = files_of_set(request.path))
     return open_whole_set(request, request.path, *files, events);
   const std::optional<std::string> file = file_of_path(request.path);

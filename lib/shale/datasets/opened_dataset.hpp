@@ -22,6 +22,9 @@ struct OpenedDataset;
 /// Opens what is read instead of a path, such as inputs that are joined.
 using OpenInstead = std::function<OpenedDataset(const Events& events)>;
 
+/// Of more files none is looked at by whoever reads nothing of them.
+inline constexpr std::uint64_t kMostSizedFiles = 10'000;
+
 /// A dataset that is to be read: a directory that shale wrote, a file of another tool, or a set of
 /// such files (file_set.hpp).
 struct DatasetRequest {
@@ -48,6 +51,9 @@ struct DatasetRequest {
   /// Of a set with an index: its files are compared with it by their sizes alone. Whoever reads
   /// them compares more (refuse_changed_members).
   bool trusts_sizes = false;
+  /// Nothing is read of the files: those of a set of more than kMostSizedFiles are compared with
+  /// its index by their names alone.
+  bool trusts_names = false;
   std::uint64_t first_episode = 0;    ///< of a file in a set: UnpackRequest::first_episode
   bool says_what_is_unpacked = true;  ///< false: of a set, for which it was said
   OpenInstead open_instead = {};      ///< `path` is only for messages then

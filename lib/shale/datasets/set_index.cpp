@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -112,6 +113,20 @@ void note_new_files(OpenedDataset& set, const DatasetRequest& request,
                                   command_of(request, set.manifest), count > 1 ? "them" : "it"));
 }
 
+// Of the set, not compared with its files. `path`: empty for one that is not one folder.
+std::optional<OpenedDataset> read_lines(const DatasetRequest& request, const std::string& path) {
+  const std::string folder = folder_of_set_index(path, request.index_folder);
+  if (folder.empty()) return std::nullopt;
+  OpenedDataset set;
+  set.paths = DatasetPaths(folder);
+  if (!is_manifest(set.paths.manifest)) return std::nullopt;
+  set.shards = open_lines(request, set.paths);
+  set.manifest = set.shards.manifest();
+  if (!is_file_set(set.manifest)) return std::nullopt;
+  set.manifest.source.kind = kFileListKind;
+  return set;
+}
+
 bool is_as_wanted(const Manifest& manifest, const DatasetRequest& request) {
   return request.axes.empty() &&
          (!request.parsing.is_given() || is_parsed_so(manifest.layout, request.parsing)) &&
@@ -146,23 +161,36 @@ RootedFiles rooted(const std::string& path, const std::vector<SetMember>& files)
   return all;
 }
 
+std::optional<OpenedDataset> open_large_set(const DatasetRequest& request,
+                                            std::uint64_t most_sized_files) {
+  if (!request.trusts_names || !request.files.empty()) return std::nullopt;
+  if (const auto facts = facts_behind(request.path); !facts || !S_ISDIR(facts->st_mode))
+    return std::nullopt;
+  std::optional<OpenedDataset> set = read_lines(request, request.path);
+  if (!set || set->shards.size() <= most_sized_files || !is_as_wanted(set->manifest, request))
+    return std::nullopt;
+  std::unordered_set<std::string> names(set->shards.size());
+  set->shards.for_each([&](const ManifestShard& shard) { names.insert(shard.files[0].name); });
+  if (!are_files_of_folder(std::move(names), request.path)) return std::nullopt;
+  set->paths.shards = absolute_path(request.path);
+  set->notes.push_back(
+      fmt::format("the index and the names of the files were read, not the files: 'shale verify "
+                  "{}' compares them",
+                  printable(request.path)));
+  return set;
+}
+
 std::optional<OpenedDataset> open_set_index(const DatasetRequest& request,
                                             const std::vector<SetMember>& files,
                                             const Events& events) {
   const std::string path = request.files.empty() ? request.path : std::string();
-  const std::string folder = folder_of_set_index(path, request.index_folder);
-  if (folder.empty()) return std::nullopt;
-  OpenedDataset set;
-  set.paths = DatasetPaths(folder);
-  if (!is_manifest(set.paths.manifest)) return std::nullopt;
-  set.shards = open_lines(request, set.paths);
-  set.manifest = set.shards.manifest();
-  if (!is_file_set(set.manifest)) return std::nullopt;
-  set.manifest.source.kind = kFileListKind;
+  std::optional<OpenedDataset> found = read_lines(request, path);
+  if (!found) return std::nullopt;
+  OpenedDataset& set = *found;
   RootedFiles all = rooted(path, files);
   set.paths.shards = all.folder;
   Members members(all.names);
-  for (const ManifestShard& shard : set.shards) {
+  set.shards.for_each([&](const ManifestShard& shard) {
     events.stop_if_asked();
     const ManifestFile& file = shard.files[0];
     const std::optional<std::size_t> place = members.find(file.name);
@@ -179,7 +207,7 @@ std::optional<OpenedDataset> open_set_index(const DatasetRequest& request,
       throw changed_member(file_path, fmt::format("it had {} bytes, now {}", file.bytes, bytes),
                            request, set.manifest);
     set.file_states.push_back(*shard.state);
-  }
+  });
   if (!members.is_in_order()) {
     throw Error(Code::mismatch, "its files were indexed in another order")
         .at(request.path)
@@ -188,7 +216,7 @@ std::optional<OpenedDataset> open_set_index(const DatasetRequest& request,
   }
   note_new_files(set, request, files, members.others());
   if (!request.trusts_sizes) refuse_changed_members(request, set, events);
-  return is_as_wanted(set.manifest, request) ? std::optional(std::move(set)) : std::nullopt;
+  return is_as_wanted(set.manifest, request) ? std::move(found) : std::nullopt;
 }
 
 void refuse_changed_members(const DatasetRequest& request, const OpenedDataset& set,

@@ -29,6 +29,11 @@ struct RootedFiles {
 /// `path`: the set; where that is not a folder, the deepest one that holds all files.
 [[nodiscard]] RootedFiles rooted(const std::string& path, const std::vector<SetMember>& files);
 
+/// With DatasetRequest::trusts_names: a folder of many files, each of which is there by its name.
+/// nullopt: it is none, or names do not tell, so that open_set_index has to look.
+[[nodiscard]] std::optional<OpenedDataset> open_large_set(
+    const DatasetRequest& request, std::uint64_t most_sized_files = kMostSizedFiles);
+
 /// The files as their index says, or nullopt: there is none, or it is not what is asked for. What
 /// is in the set and not in the index is said in a note. Errors: Code::damaged for a file that is
 /// missing; Code::mismatch for one that has changed since it was indexed, and for files in another

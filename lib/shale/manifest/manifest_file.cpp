@@ -155,6 +155,21 @@ auto read_at(const std::string& path, Read read) {
   }
 }
 
+ManifestShard shard_of_line(const std::string& path, std::string_view text,
+                            const ManifestOutline& outline, std::uint64_t number) {
+  const ShardLine& line = outline.shards[number];
+  return read_at(path, [&] {
+    ManifestShard shard = parse_shard_line(text);
+    if (shard.digest.samples != line.samples) {
+      throw Error(Code::damaged, "shard has {} samples, but its manifest had {} when it was opened",
+                  shard.digest.samples, line.samples)
+          .at(path, line.offset);
+    }
+    check_shard(shard, number, outline.manifest);
+    return shard;
+  });
+}
+
 std::string ending_of(const InputFile& file) {
   const std::uint64_t bytes = kHashMember.size() + kHashDigits + kTail.size();
   std::string ending(std::min(bytes, file.size()), '\0');
@@ -305,16 +320,7 @@ ManifestShard read_shard_line(const InputFile& file, const ManifestOutline& outl
   const ShardLine& line = outline.shards.at(number);
   std::string text(line.bytes, '\0');
   file.read_exact(line.offset, std::as_writable_bytes(std::span(text)));
-  return read_at(file.path(), [&] {
-    ManifestShard shard = parse_shard_line(text);
-    if (shard.digest.samples != line.samples) {
-      throw Error(Code::damaged, "shard has {} samples, but its manifest had {} when it was opened",
-                  shard.digest.samples, line.samples)
-          .at(file.path(), line.offset);
-    }
-    check_shard(shard, number, outline.manifest);
-    return shard;
-  });
+  return shard_of_line(file.path(), text, outline, number);
 }
 
 ShardList::ShardList(std::shared_ptr<const InputFile> file, ManifestOutline outline)
@@ -364,6 +370,14 @@ ShardLineBytes ShardList::bytes() const {
     std::ranges::for_each(*shards_, add);
     return sum;
   }
+  for_each_line([&](std::uint64_t number, std::string_view line) {
+    const std::optional<ManifestShard> plain = parse_plain_shard_line(line);
+    add(plain ? *plain : (*this)[number]);
+  });
+  return sum;
+}
+
+void ShardList::for_each_line(const TakeLine& take) const {
   std::string window;
   std::uint64_t window_offset = 0;
   for (std::uint64_t number = 0; number < size(); ++number) {
@@ -373,11 +387,18 @@ ShardLineBytes ShardList::bytes() const {
       window.resize(std::min(std::max(line.bytes, kWindowBytes), file_->size() - line.offset));
       file_->read_exact(line.offset, std::as_writable_bytes(std::span(window)));
     }
-    const std::optional<ManifestShard> plain = parse_plain_shard_line(
-        std::string_view(window).substr(line.offset - window_offset, line.bytes));
-    add(plain ? *plain : (*this)[number]);
+    take(number, std::string_view(window).substr(line.offset - window_offset, line.bytes));
   }
-  return sum;
+}
+
+void ShardList::for_each(const std::function<void(const ManifestShard&)>& visit) const {
+  if (shards_) {
+    std::ranges::for_each(*shards_, visit);
+    return;
+  }
+  for_each_line([&](std::uint64_t number, std::string_view text) {
+    visit(shard_of_line(file_->path(), text, *outline_, number));
+  });
 }
 
 ManifestShard ShardList::operator[](std::uint64_t number) const {

@@ -185,7 +185,7 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   std::optional<OpenedDataset> found;
   try {
     DatasetRequest opening = request;
-    opening.trusts_sizes = true;  // nothing is read of the files
+    opening.trusts_sizes = opening.trusts_names = true;  // nothing is read of the files
     found = open_dataset(opening, events);
   } catch (const Error& error) {
     if (error.code() != Code::unsupported) throw;

@@ -35,7 +35,6 @@ struct DatasetInfo {
   /// Inputs that are joined in place; a dataset that was written from such is none.
   [[nodiscard]] bool is_join() const;
 };
-inline constexpr std::uint64_t kMostSizedFiles = 10'000;
 /// Errors: same as open_dataset.
 [[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events);
 

@@ -81,6 +81,28 @@ TEST_CASE("set index: bytes that change in the same size are found by who does n
   CHECK_NOTHROW((void)open_dataset({.path = grids.dir.path(), .trusts_sizes = true}, {}));
 }
 
+TEST_CASE("set index: of a large set names are enough for who reads nothing") {
+  const Grids grids;
+  (void)grids.index();
+  const DatasetRequest request{
+      .path = grids.dir.path(), .trusts_sizes = true, .trusts_names = true};
+  CHECK(!open_large_set(request, 3));
+  CHECK(!open_large_set({.path = grids.dir.path(), .trusts_sizes = true}, 2));
+  grids.add("part-1", 9);
+  write_file(grids.dir / "README", "text");
+  const std::optional<OpenedDataset> set = open_large_set(request, 2);
+  REQUIRE(set);
+  CHECK(set->manifest.digest.samples == 12);
+  REQUIRE(set->notes.size() == 1);
+  CHECK(set->notes[0].find("shale verify") != std::string::npos);
+  grids.add("part-7", 1);  // a file that the index does not know
+  CHECK(!open_large_set(request, 2));
+  fs::remove(grids.dir / "part-7");
+  CHECK(open_large_set(request, 2));
+  fs::remove(grids.dir / "part-2");
+  CHECK(!open_large_set(request, 2));
+}
+
 TEST_CASE("set index: a pattern, a list and several files need a folder for it") {
   const Grids grids;
   SetIndexRequest request{.files = files_of_set(grids.dir.path()).value()};
