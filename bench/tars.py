@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """WebDataset tars: written, indexed, read at random and in a shuffled stream, converted; beside the programs of others.
 
-sudo python3 bench/tars.py [--only write,index,random,block,convert] [--gigabytes 20] [--rounds 3] [--peers PYTHON-ENVIRONMENT] ...
+sudo python3 bench/tars.py [--only write,index,random,block,convert,info] [--gigabytes 20] [--rounds 3] [--peers PYTHON-ENVIRONMENT] ...
 As root (it drops caches and makes a memory cgroup), on a machine that does nothing else. bench/README.md explains the protocol.
 The peers are those of the tests: tests/install-deps.sh --peers DIR, then --peers DIR (default build/peers).
 
 write: photos to tars beside ShardWriter, and beside tar. index: cold, beside Energon's prepare, and beside the two runs of GNU tar that
 DALI's wds2idx waits for, one tar after the other. random: batches of 64, cold, in 512 MiB of memory, beside wids. block: a shuffled epoch
-beside webdataset's stream. convert: to record, warm, beside dd of the same bytes. The column of RSS is that of the process.
+beside webdataset's stream. convert: to record, warm, beside dd of the same bytes. info: of --tars tiny tars with an index, beside find,
+which reads their names and sizes. The column of RSS is that of the process.
 """
 
 import dataclasses
@@ -21,7 +22,7 @@ from harness import HERE, MIB, ROOT, Step
 from inputs import convert, shell
 from memory_group import MemoryGroup
 
-PARTS = ("write", "index", "random", "block", "convert")
+PARTS = ("write", "index", "random", "block", "convert", "info")
 LIMIT = 512 * MIB
 TWICE = 'for tar in "$1"/*.tar; do tar --list --block-number --file "$tar" > /dev/null; tar --verbose --list --file "$tar" > /dev/null; done'
 COPY = 'cat "$1"/*.tar | dd of="$2" bs=4M iflag=fullblock oflag=direct conv=notrunc'
@@ -118,6 +119,34 @@ def bench_convert(arguments, _, tars):
     ]  # fmt: skip
 
 
+def write_many(count, out):
+    """Links to one tar of four samples: only their number matters."""
+    out.mkdir()
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for number in range(4):
+            add(tar, f"{number}.cls", b"%d" % number)
+            add(tar, f"{number}.jpg", b"\xff\xd8\xff" + bytes(64))
+    links = 10_000  # a file system allows some ten thousand of one file
+    for number in range(count):
+        path = out / f"{number:06}.tar"
+        if number % links == 0:
+            path.write_bytes(content.getvalue())
+            first = path
+        else:
+            path.hardlink_to(first)
+
+
+def bench_info(arguments, *_):
+    many = inputs.made_once(arguments.work / f"many-{arguments.tars}", functools.partial(write_many, arguments.tars))
+    fresh(Step("shale", [arguments.shale, "index", many, "--quiet"]), many)
+    manifest = many / ".shale-index/dataset.json"
+    return f"info of {arguments.tars} tars", harness.size_of([manifest]), ["warm"], "find", harness.measured, [
+        Step("shale info", [arguments.shale, "info", many]),
+        Step("find", ["find", many, "-name", "*.tar", "-size", "+0"]),
+    ]  # fmt: skip
+
+
 def bench(arguments, name, photos, tars):
     title, payload, caches, yardstick, measure, steps = globals()[f"bench_{name}"](arguments, photos, tars)
     for cache in caches:
@@ -141,14 +170,17 @@ def main():
     options = harness.parser_of_parts(__doc__, PARTS)
     inputs.add_photos(options)
     options.add_argument("--gigabytes", type=float, default=20, help="of tars to be read")
+    options.add_argument("--tars", type=int, default=100_000, help="of the part info")
     options.add_argument("--tar-megabytes", type=float, default=1000, help="of each")
     arguments = harness.arguments_of_parts(options, PARTS)
     harness.needs_root()
     arguments.work.mkdir(parents=True, exist_ok=True)
     harness.needs_shale(arguments)
-    photos = inputs.photos_of(arguments)
-    make = functools.partial(write_tars, photos, arguments.tar_megabytes * 1e6, arguments.gigabytes * 1e9)
-    tars = inputs.made_once(arguments.work / f"tars-{arguments.gigabytes:g}", make)
+    photos = tars = None
+    if set(arguments.only) - {"info"}:
+        photos = inputs.photos_of(arguments)
+        make = functools.partial(write_tars, photos, arguments.tar_megabytes * 1e6, arguments.gigabytes * 1e9)
+        tars = inputs.made_once(arguments.work / f"tars-{arguments.gigabytes:g}", make)
     harness.report(arguments, (result for name in arguments.only for result in bench(arguments, name, photos, tars)))
 
 
