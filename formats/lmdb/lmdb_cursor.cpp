@@ -181,8 +181,11 @@ class LmdbMap final : public KeyMap, public std::enable_shared_from_this<LmdbMap
   static std::shared_ptr<const LmdbMap> open(std::shared_ptr<const InputFile> file,
                                              const std::optional<lmdb::TreeRecord>& tree = {}) {
     // In this order: whatever is written in between shows as a difference to the image.
-    const MetaImage image = read_meta_image(*file, read_settled_meta(*file).page_bytes);
-    MetaPage meta = read_settled_meta(*file);
+    const auto read_meta = [&] {
+      return tree ? lmdb::read_live_meta(*file, [](const Finding&) {}) : read_settled_meta(*file);
+    };
+    const MetaImage image = read_meta_image(*file, read_meta().page_bytes);
+    MetaPage meta = read_meta();
     if (tree) meta.main_tree = *tree;
     lmdb::refuse_sorted_duplicates(meta, *file);
     const bool has_root = meta.main_tree.root != lmdb::kNoPage;

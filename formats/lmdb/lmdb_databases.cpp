@@ -29,6 +29,11 @@ TreeRecord tree_in(const InputFile& file, const KeyMapEntry& entry) {
   return read_tree_record(record);
 }
 
+// That of the state that counts, whatever the other one is.
+std::shared_ptr<const KeyMap> open_main_map(const InputFile& file) {
+  return open_lmdb_map(file, read_live_meta(file, [](const Finding&) {}).main_tree);
+}
+
 std::string names_text(const std::vector<NamedDatabase>& databases) {
   std::string text;
   for (std::size_t i = 0; i < std::min(databases.size(), kMostShown); ++i) {
@@ -46,7 +51,7 @@ std::string names_text(const std::vector<NamedDatabase>& databases) {
 
 std::vector<NamedDatabase> databases_in(const InputFile& file) {
   std::vector<NamedDatabase> found;
-  const auto map = open_lmdb_map(file);
+  const auto map = open_main_map(file);
   const auto cursor = map->cursor();
   for (bool is_there = cursor->first(); is_there && found.size() < kMostDatabases;
        is_there = cursor->next()) {
@@ -61,7 +66,7 @@ MetaPage meta_of_database(const InputFile& file, std::string_view database,
                           const FindingSink& findings) {
   MetaPage meta = read_live_meta(file, findings);
   if (database.empty()) return meta;
-  const auto entry = open_lmdb_map(file)->find(as_bytes(database));
+  const auto entry = open_main_map(file)->find(as_bytes(database));
   if (entry && entry->is_database) {
     meta.main_tree = tree_in(file, *entry);
     return meta;
@@ -78,9 +83,13 @@ std::shared_ptr<const KeyMap> open_database(const InputFile& file, std::string_v
   return open_lmdb_map(file, meta_of_database(file, database, [](const Finding&) {}).main_tree);
 }
 
+layouts::MapOpener opener_of(const InputFile& file, std::string_view database) {
+  return [&file, database] { return open_database(file, database); };
+}
+
 std::string only_database(const InputFile& file) {
   try {
-    const auto map = open_lmdb_map(file);
+    const auto map = open_main_map(file);
     const auto cursor = map->cursor();
     if (map->facts().entries != 1 || !cursor->first()) return {};
     const std::optional<KeyMapEntry> entry = cursor->current();
@@ -89,6 +98,15 @@ std::string only_database(const InputFile& file) {
     if (!is_about_bytes(error)) throw;
     return {};  // the walk says more
   }
+}
+
+std::string note_of_only_database(std::string_view name) {
+  return fmt::format("read from '{}', the one database in the file", printable(name));
+}
+
+bool has_sorted_duplicates(const InputFile& file, std::string_view database) {
+  const MetaPage meta = meta_of_database(file, database, [](const Finding&) {});
+  return (meta.main_tree.flags & kDupSort) != 0;
 }
 
 Error holds_databases(const InputFile& file) {

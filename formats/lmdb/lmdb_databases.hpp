@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/format/key_map.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/layouts/first_values.hpp"
 #include "shale/layouts/keyed_file.hpp"
 
 #include "formats/lmdb/lmdb_meta.hpp"
@@ -32,8 +33,16 @@ struct NamedDatabase {
 [[nodiscard]] std::shared_ptr<const KeyMap> open_database(const InputFile& file,
                                                           std::string_view database);
 
+[[nodiscard]] layouts::MapOpener opener_of(const InputFile& file, std::string_view database);
+
 /// The name of the one database that a file has beside nothing else; empty for any other file.
 [[nodiscard]] std::string only_database(const InputFile& file);
+
+/// What is said where it is taken.
+[[nodiscard]] std::string note_of_only_database(std::string_view name);
+
+/// Whether its keys may have several values each, which only a walk finds.
+[[nodiscard]] bool has_sorted_duplicates(const InputFile& file, std::string_view database);
 
 /// The error for a file with named databases, where none was chosen.
 [[nodiscard]] Error holds_databases(const InputFile& file);

@@ -16,8 +16,9 @@
 #include "shale/base/printable.hpp"
 #include "shale/image/probe.hpp"
 #include "shale/io/external_sorter.hpp"
-#include "shale/io/scratch_file.hpp"
 #include "shale/layouts/layout_values.hpp"
+#include "shale/layouts/value_spool.hpp"
+#include "shale/layouts/written_layouts.hpp"
 #include "shale/wire/msgpack_sample.hpp"
 #include "shale/wire/pickle_writer.hpp"
 
@@ -25,62 +26,10 @@
 #include "formats/lmdb/lmdb_shape.hpp"
 #include "formats/lmdb/lmdb_writer.hpp"
 
-// What the readers do with the lists (CoCLR, dataset/lmdb_dataset.py, commit 45f200e):
-//   ClassInd.txt           strip() of each line; if the first one has a comma, what is behind the
-//                          last comma of each line
-//   {train,test}_split01.csv   UCF101, HMDB51: pandas, no header; of column 0, split at '/', the
-//                          last but two is the class, the last but one the video; the classes of
-//                          each list are as many as those of ClassInd.txt (assert)
-//   {train,val}_split.csv  Kinetics-400: the last but one is the class, the last the video
-//   video_source.json      Kinetics-400: "Class/video" -> number of the video it was cut from
-// val and test are the same list to the readers, under another name for either dataset.
-
 namespace shale {
 namespace {
 
-constexpr std::string_view kCoclr = "coclr";
-constexpr std::string_view kBasicsr = "basicsr";
 constexpr std::uint64_t kMostNameBytes = 32 << 20;
-
-// The next of the numbers below `count`, in the order of their digits: 0 1 10 100 11 2.
-std::uint64_t next_by_digits(std::uint64_t number, std::uint64_t count) {
-  if (number > 0 && number * 10 < count) return number * 10;
-  if (number + 1 >= count) number /= 10;
-  ++number;
-  while (number % 10 == 0) number /= 10;
-  return number;
-}
-
-// Values in the order in which they come, until they are asked for by number.
-class ValueSpool {
- public:
-  explicit ValueSpool(const std::string& folder) : places_(folder), small_(folder) {}
-
-  struct Place {
-    std::uint64_t at = 0;  // the page of a large value, where a small one lies in the spool
-    std::uint64_t bytes = 0;
-  };
-  void add(const Place& place) { places_.append(std::as_bytes(std::span(&place, 1))); }
-  // Where it is.
-  std::uint64_t add_small(const Blob& value) {
-    const std::uint64_t at = small_.size();
-    value.for_each_piece([&](Bytes piece) { small_.append(piece); });
-    return at;
-  }
-  [[nodiscard]] Place place(std::uint64_t number) {
-    Place place;
-    places_.read_exact(number * sizeof place, std::as_writable_bytes(std::span(&place, 1)));
-    return place;
-  }
-  [[nodiscard]] std::vector<std::byte> small(const Place& place) {
-    std::vector<std::byte> value(place.bytes);
-    small_.read_exact(place.at, value);
-    return value;
-  }
-
- private:
-  ScratchFile places_, small_;
-};
 
 class LayoutFileWriter : public ShardWriter {
  public:
@@ -211,17 +160,17 @@ class SpoolingWriter : public LayoutFileWriter {
       : LayoutFileWriter(file), spool_(file.path().substr(0, file.path().rfind('/') + 1)) {}
 
  protected:
-  [[nodiscard]] ValueSpool::Place hold(std::size_t key_bytes, const Blob& value) {
+  [[nodiscard]] layouts::ValueSpool::Place hold(std::size_t key_bytes, const Blob& value) {
     const bool is_big = lmdb::is_big(key_bytes, value.size());
     return {is_big ? write_big(value) : spool_.add_small(value), value.size()};
   }
-  void place(std::string_view key, const ValueSpool::Place& place) {
+  void place(std::string_view key, const layouts::ValueSpool::Place& place) {
     if (lmdb::is_big(key.size(), place.bytes))
       return pages().add_placed(as_bytes(key), place.at, place.bytes);
     const std::vector<std::byte> value = spool_.small(place);
     add(key, as_text(value));
   }
-  [[nodiscard]] ValueSpool& spool() { return spool_; }
+  [[nodiscard]] layouts::ValueSpool& spool() { return spool_; }
 
  private:
   std::uint64_t write_big(const Blob& value) {
@@ -231,7 +180,7 @@ class SpoolingWriter : public LayoutFileWriter {
     return page;
   }
 
-  ValueSpool spool_;
+  layouts::ValueSpool spool_;
 };
 
 // Keys are numbers without leading zeros: not the order in which samples come.
@@ -248,7 +197,7 @@ class XungeWriter final : public SpoolingWriter {
     std::uint64_t number = 0;
     for (std::uint64_t i = 0; i < samples(); ++i) {
       place(std::to_string(number), spool().place(number));
-      number = number == 0 ? 1 : next_by_digits(number, samples());
+      number = number == 0 ? 1 : layouts::next_by_digits(number, samples());
     }
     std::uint64_t bytes = 6;
     for (std::uint64_t i = 0; i < samples(); ++i) bytes += 2 + digits(i);
@@ -301,7 +250,7 @@ class BasicsrWriter final : public SpoolingWriter {
           .for_sample(record.key, number)
           .hint("rename the file");
     }
-    const ValueSpool::Place place = hold(key.size(), record.parts.front());
+    const layouts::ValueSpool::Place place = hold(key.size(), record.parts.front());
     keys_.add(key + kEnd + std::string(as_text(std::as_bytes(std::span(&place, 1)))));
   }
 
@@ -317,7 +266,7 @@ class BasicsrWriter final : public SpoolingWriter {
                     printable(key))
             .hint("rename one of them");
       }
-      ValueSpool::Place at;
+      layouts::ValueSpool::Place at;
       std::memcpy(&at, entry->data() + end + 1, sizeof at);
       place(key, at);
       last = key;
@@ -344,43 +293,6 @@ std::unique_ptr<ShardWriter> create_writer(OutputFile& file) {
   return std::make_unique<Writer>(file);
 }
 
-constexpr std::string_view kCoclrName = "CoCLR";
-constexpr std::string_view kSuffixHint = "choose an output that ends in .lmdb, or in .mdb";
-constexpr std::string_view kFramesNote =
-    "the frames keep the order of the input; CoCLR's own script sorts their names bytewise";
-constexpr std::string_view kSplitNames[] = {"train", "val", "test"};
-
-constexpr ReaderLists kUcf101Lists{.program = kCoclrName,
-                                   .classes_name = "ClassInd.txt",
-                                   .train_name = "train_split01.csv",
-                                   .other_name = "test_split01.csv",
-                                   .behind_key = "/"};
-constexpr ReaderLists kK400Lists{.program = kCoclrName,
-                                 .classes_name = "ClassInd.txt",
-                                 .train_name = "train_split.csv",
-                                 .other_name = "val_split.csv",
-                                 .behind_key = "",
-                                 .numbers_name = "video_source.json",
-                                 .wants_each_class = false};
-
-// LSUN's readers open CLASS_SPLIT_lmdb: a class that does not end in a split gets that which the
-// input is named after.
-std::string lsun_directory(std::string_view class_name, std::string_view input) {
-  const auto is_split = [](std::string_view name) {
-    return std::ranges::find(kSplitNames, name) != std::end(kSplitNames);
-  };
-  const std::size_t end = class_name.rfind('_');
-  const bool has_split =
-      end != std::string_view::npos && end > 0 && is_split(class_name.substr(end + 1));
-  return has_split
-             ? fmt::format("{}_lmdb", class_name)
-             : fmt::format("{}_{}_lmdb", class_name, is_split(input) ? input : kSplitNames[0]);
-}
-
-std::string k400_file(std::string_view part) {
-  return fmt::format("k400_frame_{}.lmdb", part == "train" ? "train" : "val");
-}
-
 // What is written: a row per layout.
 struct WrittenLayout {
   Layout row;
@@ -390,63 +302,16 @@ struct WrittenLayout {
   bool has_no_label = false;
 };
 
-constexpr Layout in_one_file(std::string_view name, std::string_view summary) {
-  return {.name = name,
-          .summary = summary,
-          .option = name,
-          .container = "LMDB",
-          .suffix_hint = kSuffixHint};
-}
-
-constexpr Layout coclr_file() {
-  Layout row = in_one_file(kCoclr, "for CoCLR");
-  row.frames_note = kFramesNote;
-  row.lists_note =
-      "CoCLR's readers also want ClassInd.txt and lists of train and test videos: "
-      "--split writes them";
-  row.lists = &kUcf101Lists;
-  return row;
-}
-
-constexpr Layout coclr_directory() {
-  Layout row = coclr_file();
-  row.name = "coclr-k400";
-  row.summary = "for CoCLR on Kinetics-400: OUTPUT becomes a directory";
-  row.writes = Layout::Writes::list_files;
-  row.lists_note = {};
-  row.lists = &kK400Lists;
-  row.part_name = k400_file;
-  return row;
-}
-
-constexpr Layout lsun_directories() {
-  Layout row = in_one_file("lsun", "OUTPUT becomes a directory with one LMDB directory per class");
-  row.writes = Layout::Writes::class_files;
-  row.class_directory = lsun_directory;
-  row.data_name = "data.mdb";
-  row.lock_name = "lock.mdb";
-  row.one_file_layout = kBasicsr;
-  return row;
-}
-
-constexpr Layout basicsr_file() {
-  Layout row = in_one_file(
-      kBasicsr, "for BasicSR: OUTPUT becomes a directory with data.mdb and meta_info.txt");
-  row.data_name = "data.mdb";
-  row.directory_suffix = ".lmdb";
-  row.entries_name = "meta_info.txt";
-  row.entry_line = basicsr_line;
-  return row;
-}
-
 constexpr WrittenLayout kWritten[] = {
-    {coclr_file(), Kind::list, encode_video, create_writer<CoclrWriter>},
-    {coclr_directory(), Kind::list, encode_video, create_writer<CoclrWriter>},
-    {in_one_file("xunge", "for folder2lmdb"), Kind::bytes, encode_pickled_pair,
+    {layouts::coclr_file(), Kind::list, encode_video, create_writer<CoclrWriter>},
+    {layouts::coclr_directory(), Kind::list, encode_video, create_writer<CoclrWriter>},
+    {layouts::in_one_file("xunge", "for folder2lmdb"), Kind::bytes, encode_pickled_pair,
      create_writer<XungeWriter>},
-    {in_one_file("caffe", "for Caffe"), Kind::bytes, encode_datum, create_writer<CaffeWriter>},
-    {lsun_directories(), Kind::bytes, encode_image, create_writer<LsunWriter>},
-    {basicsr_file(), Kind::bytes, encode_image, create_writer<BasicsrWriter>, true}};
+    {layouts::in_one_file("caffe", "for Caffe"), Kind::bytes, encode_datum,
+     create_writer<CaffeWriter>},
+    {layouts::lsun_directories(), Kind::bytes, encode_image, create_writer<LsunWriter>},
+    {layouts::basicsr_file(".lmdb", basicsr_line), Kind::bytes, encode_image,
+     create_writer<BasicsrWriter>, true}};
 
 const WrittenLayout& written_layout(std::string_view option) {
   for (const WrittenLayout& written : kWritten)

@@ -19,6 +19,7 @@
 #include "shale/layouts/map_survey.hpp"
 #include "shale/layouts/map_value.hpp"
 #include "shale/layouts/named_samples.hpp"
+#include "shale/layouts/near_misses.hpp"
 #include "shale/layouts/pickled_value.hpp"
 #include "shale/layouts/value_layout.hpp"
 #include "shale/layouts/value_reader.hpp"
@@ -28,7 +29,6 @@
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_scan.hpp"
 #include "formats/lmdb/lmdb_tree.hpp"
-#include "formats/lmdb/lmdb_unpack.hpp"
 
 namespace shale {
 namespace {
@@ -46,12 +46,6 @@ Error fields_unknown(const Finding& damage, const InputFile& file) {
   Error error(Code::damaged, "cannot determine the fields: {}", damage.message);
   error.at(file.path(), damage.offset);
   return error;
-}
-
-// Its keys may have several values each, which only a walk finds.
-bool has_sorted_duplicates(const InputFile& file, std::string_view database) {
-  const MetaPage meta = lmdb::meta_of_database(file, database, [](const Finding&) {});
-  return (meta.main_tree.flags & lmdb::kDupSort) != 0;
 }
 
 void walk_entries(const InputFile& file, std::string_view database,
@@ -97,7 +91,7 @@ Survey survey_entries(const InputFile& file, std::string_view database, Dialect 
 
   if (is_parsed) {
     Survey survey = std::move(maps).survey(file.path());
-    if (!has_sorted_duplicates(file, database)) survey.layout.keys = numbers.pattern();
+    if (!lmdb::has_sorted_duplicates(file, database)) survey.layout.keys = numbers.pattern();
     return survey;
   }
   return Survey::of_one_file({.fields = {{.name = "value", .kind = Kind::bytes}}}, dialect);
@@ -129,7 +123,7 @@ class LayoutSurvey {
     Survey survey =
         common_.is_empty() ? Survey::of_one_file(usual_fields(), layout_.dialect) : common_fields();
     survey.classes = std::move(classes);
-    if (layout_.is_by_number && !has_sorted_duplicates(file_, database_))
+    if (layout_.is_by_number && !lmdb::has_sorted_duplicates(file_, database_))
       survey.layout.keys = numbers_.pattern();
     if (!class_name_.empty()) {
       survey.notes.push_back(
@@ -218,69 +212,12 @@ class LayoutSurvey {
   std::uint64_t samples_ = 0;
 };
 
-// The keys of layouts::meta_keys() that the file has; nullopt for a file that is damaged on the way
-// to them.
-std::optional<std::vector<std::string_view>> meta_keys_in(const InputFile& file,
-                                                          std::string_view database) {
-  try {
-    const auto map = lmdb::open_database(file, database);
-    std::vector<std::string_view> found;
-    std::ranges::copy_if(
-        layouts::meta_keys(), std::back_inserter(found),
-        [&](std::string_view key) { return map->find(as_bytes(key)).has_value(); });
-    return found;
-  } catch (const Error& error) {
-    if (!is_about_bytes(error)) throw;
-    return std::nullopt;  // the survey of its entries says more
-  }
-}
-
-// How many samples fitted, and one more if it was a sample that did not.
-std::uint64_t samples_until(const Error& error) {
-  return error.sample() ? error.sample()->index.value_or(0) + 1 : 0;
-}
-
-std::string note_of(const Error& error) {
-  return fmt::format(
-      "read as plain entries; {}{}",
-      error.sample() ? fmt::format("sample '{}': ", printable(error.sample()->key)) : "",
-      error.message());
-}
-
-// Of layouts that share the entries which describe the file, the one that got furthest.
-std::vector<std::string> notes_of(const std::vector<Error>& near_misses) {
-  std::uint64_t furthest = 0;
-  for (const Error& error : near_misses) furthest = std::max(furthest, samples_until(error));
-  std::vector<std::string> notes;
-  for (const Error& error : near_misses) {
-    if (samples_until(error) < furthest) continue;
-    std::string note = note_of(error);
-    if (std::find(notes.begin(), notes.end(), note) == notes.end())
-      notes.push_back(std::move(note));
-  }
-  return notes;
-}
-
-// Of a file that is described in some other way: a layout has exactly its own entries.
-std::string note_of_unknown(const std::vector<std::string_view>& keys) {
-  std::string names;
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    names += fmt::format("{}'{}'", i == 0 ? "" : i + 1 == keys.size() ? " and " : ", ", keys[i]);
-  return fmt::format("read as plain entries; {} {}, but no known layout has exactly {}", names,
-                     keys.size() == 1 ? "describes the file" : "describe the file",
-                     keys.size() == 1 ? "this entry" : "these entries");
-}
-
-layouts::MapOpener opener_of(const InputFile& file, std::string_view database) {
-  return [&file, database] { return lmdb::open_database(file, database); };
-}
-
 // Of a file whose first value is a pickle; else empty.
 std::string note_of_pickles(const InputFile& file, std::string_view database,
                             const WalkProgress& progress) {
   std::string note;
   try {
-    const FirstValue first(file, opener_of(file, database));
+    const FirstValue first(file, lmdb::opener_of(file, database));
     if (!first.looks(layouts::looks_pickled)) return {};
     note = "read as plain entries; the values are pickles, whose fields cannot be read: ";
     const std::vector<LayoutField> fields = layouts::facts_of(Dialect::pickle).parse(first.value());
@@ -291,7 +228,7 @@ std::string note_of_pickles(const InputFile& file, std::string_view database,
     return note;
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
-    return note.empty() ? note_of(error) : note + error.message();
+    return note.empty() ? layouts::note_of(error) : note + error.message();
   }
 }
 
@@ -306,7 +243,7 @@ LayoutSearch find_layout(const InputFile& file, std::string_view database,
                          const WalkProgress& progress) {
   LayoutSearch search;
   std::vector<Error> near_misses;
-  const auto keys = meta_keys_in(file, database);
+  const auto keys = layouts::meta_keys_in(lmdb::opener_of(file, database));
   if (!keys) return search;
   bool is_described = keys->empty();
   for (const LayoutFacts& layout : layouts::all_layouts()) {
@@ -345,8 +282,8 @@ LayoutSearch find_layout(const InputFile& file, std::string_view database,
       if (!is_about_bytes(error)) throw;
     }
   }
-  search.notes = notes_of(near_misses);
-  if (!is_described) search.notes.push_back(note_of_unknown(*keys));
+  search.notes = layouts::notes_of(near_misses);
+  if (!is_described) search.notes.push_back(layouts::note_of_unknown(*keys));
   if (!search.notes.empty()) return search;
   if (std::string note = note_of_pickles(file, database, progress); !note.empty())
     search.notes.push_back(std::move(note));
@@ -435,21 +372,11 @@ std::optional<Survey> survey_recognized_keys(const InputFile& file, const std::s
   }
 }
 
-bool is_map(const layouts::StoredValue& value) {
-  try {
-    (void)layouts::parse_map_of_fields(value.view, value.begin, value.length, value.where);
-    return true;
-  } catch (const Error& error) {
-    if (!is_about_bytes(error)) throw;
-    return false;
-  }
-}
-
 // Of a file whose values are msgpack maps; else nullopt, with a note where the first one is.
 std::optional<Survey> survey_recognized_maps(const InputFile& file, const std::string& database,
                                              const WalkProgress& progress,
                                              std::vector<std::string>& notes) {
-  const FirstValue first(file, opener_of(file, database));
+  const FirstValue first(file, lmdb::opener_of(file, database));
   if (!first.looks(layouts::looks_like_map)) return std::nullopt;
   try {
     return survey_entries(file, database, Dialect::msgpack, progress);
@@ -457,7 +384,8 @@ std::optional<Survey> survey_recognized_maps(const InputFile& file, const std::s
     if (!is_about_bytes(error)) throw;
     // Other values may begin like a map, too: of the first one all has to be it.
     const bool is_first = !error.sample() || error.sample()->index.value_or(0) == 0;
-    if (!is_first || is_map(first.value())) notes.push_back(note_of(error));
+    if (!is_first || layouts::is_map_of_fields(first.value()))
+      notes.push_back(layouts::note_of(error));
     return std::nullopt;
   }
 }
@@ -473,15 +401,16 @@ Survey survey_database(const InputFile& file, const std::string& database,
     if (search.survey) return std::move(*search.survey);
     auto maps = survey_recognized_maps(file, database, progress, search.notes);
     if (maps) return std::move(*maps);
-    packing = packing_of_values(file, database);
+    packing = layouts::packing_of_values(file, lmdb::opener_of(file, database));
     auto keyed = survey_recognized_keys(file, database, progress);
     if (keyed && (!packing.is_any() || keyed->schema.fields.size() > 1)) return std::move(*keyed);
   }
   Survey survey = survey_entries(file, database, wanted.value_or(Dialect::plain), progress);
   if (!packing.is_any()) {
     survey.notes.insert(survey.notes.end(), search.notes.begin(), search.notes.end());
-    std::string more = wanted ? "" : layouts::note_of_json(file, opener_of(file, database));
-    if (more.empty() && !wanted) more = layouts::note_of_kinds(file, opener_of(file, database));
+    std::string more = wanted ? "" : layouts::note_of_json(file, lmdb::opener_of(file, database));
+    if (more.empty() && !wanted)
+      more = layouts::note_of_kinds(file, lmdb::opener_of(file, database));
     if (!more.empty()) survey.notes.push_back(std::move(more));
     return survey;
   }
@@ -509,13 +438,12 @@ Survey survey_lmdb_file(const InputFile& file, const Parsing& parsing,
   const std::string database = is_chosen ? parsing.database : lmdb::only_database(file);
   Survey survey = survey_database(file, database, wanted, progress);
   survey.layout.database = database;
-  if (has_sorted_duplicates(file, database)) {
+  if (lmdb::has_sorted_duplicates(file, database)) {
     survey.notes.emplace_back(
         "its keys may have several values (MDB_DUPSORT): each value is a sample under its key");
   }
   if (!is_chosen && !database.empty()) {
-    survey.notes.push_back(
-        fmt::format("read from '{}', the one database in the file", printable(database)));
+    survey.notes.push_back(lmdb::note_of_only_database(database));
   }
   return survey;
 }

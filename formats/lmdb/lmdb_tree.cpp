@@ -210,19 +210,19 @@ class TreeWalk {
     if ((key.flags & kSubData) == 0) {
       const PageContents contents =
           read_page(data, 0, faults_from(key.value_offset), PageOf::sub_page);
-      if (contents.has_loss) lose();
       for (const PageNode& node : contents.nodes) {
         TreeEntry value = key;
         value.value_offset = key.value_offset + node.key_begin;
         value.value_bytes = node.key.size();
         take_value(value);
       }
+      if (contents.has_loss) lose_values(key);
       return;
     }
     if (data.size() != kTreeRecordBytes) {
       walk_.draft.report(key.value_offset, "the record of a key's values has the wrong size",
                          fmt::format("{} bytes", data.size()), fmt::to_string(kTreeRecordBytes));
-      return lose();
+      return lose_values(key);
     }
     const TreeRecord record = read_tree_record(data);
     const std::uint16_t order = (key_flags_ & kIntegerDup) != 0   ? kIntegerKey
@@ -233,7 +233,15 @@ class TreeWalk {
     const TreeStatistics pages = walk.run();
     inner_branch_pages_ += pages.branch_pages;
     inner_leaf_pages_ += pages.leaf_pages;
-    if (walk.has_loss()) lose();
+    if (walk.has_loss()) lose_values(key);
+  }
+
+  // Told after those that are left: which they are of all is not known.
+  void lose_values(const TreeEntry& key) {
+    lose();
+    walk_.draft.begin("values of a key are lost", key.value_offset).sample =
+        SampleId{std::string(as_text(key.key)), std::nullopt};
+    walk_.draft.send({}, {});
   }
 
   void prefetch_ends(const TreeEntry& entry) const {

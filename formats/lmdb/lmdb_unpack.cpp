@@ -14,6 +14,7 @@
 #include "shale/io/nameless_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/layouts/first_values.hpp"
 #include "shale/layouts/float_datum.hpp"
 #include "shale/layouts/json_value.hpp"
 #include "shale/layouts/keyed_samples.hpp"
@@ -48,7 +49,7 @@ class ValueUnpacking {
         lists_(are_pickles()),
         out_(request.into.duplicate(), request.into.path(),
              {.io = IoMode::buffered, .buffer_bytes = kUnpackBufferBytes, .buffers = 1}),
-        pages_(out_) {}
+        pages_(out_, order_of_keys(request)) {}
 
   // False, and nothing done: the fields of all values lie in them already.
   bool run() {
@@ -75,6 +76,10 @@ class ValueUnpacking {
   [[nodiscard]] bool has_lists() const { return has_lists_; }
 
  private:
+  [[nodiscard]] static std::uint16_t order_of_keys(const UnpackRequest& request) {
+    return lmdb::meta_of_database(request.file, request.parsing.database, [](const Finding&) {})
+        .main_tree.flags;
+  }
   [[nodiscard]] bool is_json() const { return packing_.contents == ValuePacking::Contents::json; }
 
   [[nodiscard]] bool are_pickles() const {
@@ -189,36 +194,22 @@ Error too_large_value(std::uint64_t bytes) {
       .hint("pass a larger --memory");
 }
 
-ValuePacking packing_of_values(const InputFile& file, std::string_view database) {
-  try {
-    const auto map = lmdb::open_database(file, database);
-    const auto cursor = map->cursor();
-    WindowReader window(file, kWindowBytes);
-    const ViewBytes view = window.views();
-    for (bool is_there = cursor->first(); is_there; is_there = cursor->next()) {
-      const std::optional<KeyMapEntry> entry = cursor->current();
-      if (!entry || entry->is_database) return {};
-      const bool is_sample = !layouts::describes_file(
-          as_text(entry->key), {view, entry->value_offset, entry->value_bytes, file.path()});
-      if (is_sample) return layouts::packing_of(view, entry->value_offset, entry->value_bytes);
-    }
-  } catch (const Error& error) {
-    if (!is_about_bytes(error)) throw;
-  }
-  return {};
-}
-
 namespace {
 
 // Of a damaged file; nullopt: it is not.
 std::optional<UnpackReport> unpack_whole_entries(const UnpackRequest& request) {
+  const bool are_joined = request.parsing.database.find(',') != std::string::npos;
   const NamelessFile whole(temporary_folder());
-  std::optional<LostRanges> lost = save_whole_entries(request, whole);
+  std::optional<LostRanges> lost = save_whole_entries(request, are_joined ? request.into : whole);
   if (!lost || lost->empty()) return std::nullopt;
+  std::optional<UnpackReport> report;
+  if (are_joined) {
+    report.emplace().lost = *std::move(lost);
+    return report;
+  }
   Parsing parsing = request.parsing;
   parsing.database.clear();
   const InputFile saved(whole.link());
-  std::optional<UnpackReport> report;
   if (!lmdb::have_one_tree(saved))
     report = unpack_lmdb_file({.file = saved,
                                .into = request.into,
@@ -232,8 +223,9 @@ std::optional<UnpackReport> unpack_whole_entries(const UnpackRequest& request) {
     (void)save_whole_entries(request, request.into);
     report.emplace();
   }
-  if (std::string note =
-          request.parsing.dialect ? "" : layouts::note_on_lost_keys(lmdb::keyed_file(saved));
+  if (std::string note = request.parsing.dialect || lmdb::has_sorted_duplicates(saved, {})
+                             ? ""
+                             : layouts::note_on_lost_keys(lmdb::keyed_file(saved));
       !note.empty())
     report->notes.push_back(std::move(note));
   report->lost = *std::move(lost);
@@ -243,7 +235,8 @@ std::optional<UnpackReport> unpack_whole_entries(const UnpackRequest& request) {
 // How the values of a file are packed; nullopt: their fields lie in them as they are.
 std::optional<ValuePacking> packing_to_unpack(const UnpackRequest& request) {
   using Contents = ValuePacking::Contents;
-  ValuePacking packing = packing_of_values(request.file, request.parsing.database);
+  ValuePacking packing = layouts::packing_of_values(
+      request.file, lmdb::opener_of(request.file, request.parsing.database));
   // A layout that was asked for has fields of its own.
   const bool is_asked_for = request.parsing.dialect.has_value();
   if (packing.contents == Contents::datums && is_asked_for) return std::nullopt;
@@ -259,12 +252,11 @@ std::optional<ValuePacking> packing_to_unpack(const UnpackRequest& request) {
   return packing;
 }
 
-}  // namespace
-
-std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request) {
+std::optional<UnpackReport> unpack_database(const UnpackRequest& request) {
   if (request.takes_damaged) {
     if (auto report = unpack_whole_entries(request)) return report;
   }
+  if (request.parsing.database.find(',') != std::string::npos) return std::nullopt;
   const std::optional<ValuePacking> wanted = packing_to_unpack(request);
   if (!wanted) return std::nullopt;
   const ValuePacking& packing = *wanted;
@@ -311,6 +303,18 @@ std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request) {
                                          fact.starts_with("is ") ? "the value " : "", fact)
                            : std::string(fact));
   }
+}
+
+}  // namespace
+
+std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& asked) {
+  if (!asked.parsing.database.empty()) return unpack_database(asked);
+  UnpackRequest request = asked;
+  request.parsing.database = lmdb::only_database(asked.file);
+  std::optional<UnpackReport> report = unpack_database(request);
+  if (report && !request.parsing.database.empty())
+    report->notes.push_back(lmdb::note_of_only_database(request.parsing.database));
+  return report;
 }
 
 }  // namespace shale

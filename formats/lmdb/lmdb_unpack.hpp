@@ -7,14 +7,8 @@
 
 #include "shale/base/error.hpp"
 #include "shale/format/format.hpp"
-#include "shale/layouts/value_packing.hpp"
 
 namespace shale {
-
-/// How the values of a database are packed, by the first one that does not describe the file: a
-/// file that is damaged on the way to it has other contents. Errors: Code::io.
-[[nodiscard]] layouts::ValuePacking packing_of_values(const InputFile& file,
-                                                      std::string_view database);
 
 [[nodiscard]] Error too_large_value(std::uint64_t bytes);
 
@@ -29,8 +23,10 @@ namespace shale {
 [[nodiscard]] std::optional<UnpackReport> unpack_lmdb_file(const UnpackRequest& request);
 
 /// Writes the entries of a damaged LMDB file that are whole into another: those of leaf pages that
-/// can be reached and have nothing wrong with them, whose values lie where their headers say.
-/// Returns what is lost; nullopt for named databases, and keys in another order than bytewise.
+/// can be reached and have nothing wrong with them, whose values lie where their headers say. Of
+/// the values of a key all or none are, as their numbers are in the keys of the samples. Databases
+/// that are joined keep their names; what a damaged one no longer has a partner for is lost.
+/// Returns what is lost; nullopt for a file whose databases are not named in the request.
 /// Memory: a value, at most a quarter of the memory. Errors: Code::damaged where the meta pages do
 /// not say what the file is, or no entry is whole; Code::limit; Code::io.
 [[nodiscard]] std::optional<LostRanges> save_whole_entries(const UnpackRequest& request,

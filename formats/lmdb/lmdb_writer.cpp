@@ -10,6 +10,8 @@
 #include "shale/base/error.hpp"
 #include "shale/data/schema_text.hpp"
 
+#include "formats/lmdb/lmdb_node.hpp"
+
 namespace shale::lmdb {
 namespace {
 
@@ -19,20 +21,15 @@ std::vector<std::byte> copy_of(Bytes bytes) { return {bytes.begin(), bytes.end()
 
 std::uint16_t low_bits(std::uint64_t value) { return static_cast<std::uint16_t>(value); }
 
-bool is_less(Bytes a, Bytes b) {
-  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-}
-
-void write_tree(ByteWriter& out, std::uint32_t pad, std::uint16_t flags, std::uint64_t root,
-                const TreeStatistics& tree) {
+void write_tree(ByteWriter& out, std::uint32_t pad, const TreeRecord& tree) {
   out.write(pad);
-  out.write(flags);
+  out.write(tree.flags);
   out.write(static_cast<std::uint16_t>(tree.depth));
   out.write(tree.branch_pages);
   out.write(tree.leaf_pages);
   out.write(tree.overflow_pages);
   out.write(tree.entries);
-  out.write(root);
+  out.write(tree.root);
 }
 
 }  // namespace
@@ -110,18 +107,22 @@ Bytes NodePage::finish(std::uint64_t number) {
 
 // --- LmdbPageWriter ---
 
-LmdbPageWriter::LmdbPageWriter(OutputFile& file) : file_(file) {
-  file_.append_zeros(kMetaPages * kPageBytes);  // written by close()
+LmdbPageWriter::LmdbPageWriter(OutputFile& file, std::uint16_t flags, Place place)
+    : file_(file), place_(place) {
+  written_.flags = flags;
+  if (place == Place::file) file_.append_zeros(kMetaPages * kPageBytes);  // written by close()
+  begin_ = file_.size();
 }
 
 void LmdbPageWriter::check_entry(Bytes key, std::uint64_t value_bytes) const {
   if (is_closed_) throw Error(Code::bug, "entry added to a closed LMDB file").at(file_.path());
-  if (key.empty() || key.size() > kMaxKeyBytes) {
+  // A value may be empty.
+  if ((key.empty() && place_ == Place::file) || key.size() > kMaxKeyBytes) {
     throw Error(Code::limit, "an LMDB key of {} bytes, expected 1 to {}", key.size(), kMaxKeyBytes)
         .at(file_.path());
   }
   check_value(value_bytes);
-  if (!is_less(last_key_, key)) {
+  if (written_.entries > 0 && compare_keys(last_key_, key, written_.flags) >= 0) {
     throw Error(Code::bug, "an LMDB key is not larger than the one before it").at(file_.path());
   }
 }
@@ -191,6 +192,18 @@ void LmdbPageWriter::add_placed(Bytes key, std::uint64_t page, std::uint64_t val
   note_entry(key, value_bytes);
 }
 
+void LmdbPageWriter::add_tree(Bytes key, const TreeRecord& tree, std::uint16_t node_flags) {
+  check_entry(key, kTreeRecordBytes);
+  make_room(leaf_node_bytes(key.size(), kTreeRecordBytes));
+  ByteWriter record;
+  write_tree(record, 0, tree);
+  leaf_.put(leaf_.add_leaf_node(key, kTreeRecordBytes, kTreeRecordBytes, node_flags),
+            record.bytes());
+  note_entry(key, kTreeRecordBytes);
+  ++trees_;
+  if ((node_flags & kDupData) != 0) values_in_trees_ += tree.entries - 1;
+}
+
 void LmdbPageWriter::add_reference(Bytes key, std::uint64_t page, std::uint64_t value_bytes) {
   const std::uint64_t at =
       leaf_.add_leaf_node(key, sizeof page, static_cast<std::uint32_t>(value_bytes), kBigData);
@@ -247,6 +260,7 @@ void LmdbPageWriter::add_child(std::size_t level, std::vector<std::byte> key, st
 
 std::uint64_t LmdbPageWriter::emit(NodePage& page) {
   const std::uint64_t number = next_page();
+  if (&page != &leaf_) ++written_.branch_pages;
   file_.append(page.finish(number));
   page.clear();
   return number;
@@ -255,14 +269,14 @@ std::uint64_t LmdbPageWriter::emit(NodePage& page) {
 std::uint64_t LmdbPageWriter::emit_leaf() {
   const std::uint64_t number = emit(leaf_);
   ++written_.leaf_pages;
-  for (const Place& place : owed_) {
-    released_.push_back(place.is_in_leaf ? number * kPageBytes + place.offset : place.offset);
+  for (const Owed& owed : owed_) {
+    released_.push_back(owed.is_in_leaf ? number * kPageBytes + owed.offset : owed.offset);
   }
   owed_.clear();
   return number;
 }
 
-std::span<const std::uint64_t> LmdbPageWriter::close() {
+TreeRecord LmdbPageWriter::close_tree() {
   if (std::exchange(is_closed_, true))
     throw Error(Code::bug, "an LMDB file is closed twice").at(file_.path());
   released_.clear();
@@ -278,20 +292,31 @@ std::span<const std::uint64_t> LmdbPageWriter::close() {
     }
     written_.depth = 1 + branches_.size();
   }
-  written_.branch_pages = next_page() - kMetaPages - written_.leaf_pages - written_.overflow_pages;
   const TreeStatistics foretold = shape_.closed();
-  if (written_ != foretold || file_.size() != foretold.file_bytes()) {
+  const bool is_alone = trees_ == 0 && (written_.flags & kDupSort) == 0;
+  const std::uint64_t bytes = file_.size() - begin_ + kMetaPages * kPageBytes;
+  if (static_cast<const TreeStatistics&>(written_) != foretold ||
+      (is_alone && bytes != foretold.file_bytes())) {
     throw Error(Code::bug, "an LMDB file of {} bytes and depth {} was predicted as {} and {}",
-                file_.size(), written_.depth, foretold.file_bytes(), foretold.depth)
+                bytes, written_.depth, foretold.file_bytes(), foretold.depth)
         .at(file_.path());
   }
-  write_meta_pages(root, written_);
+  written_.root = root;
+  written_.entries += values_in_trees_;
+  return written_;
+}
+
+std::span<const std::uint64_t> LmdbPageWriter::close() {
+  write_meta_pages(close_tree());
   return released_;
 }
 
 // Both meta pages have the same roots, so a reader may take either; the higher transaction counts.
 // Unless the file is not to be taken for one of shale.
-void LmdbPageWriter::write_meta_pages(std::uint64_t root, const TreeStatistics& tree) {
+void LmdbPageWriter::write_meta_pages(const TreeRecord& tree) {
+  TreeRecord empty, free_pages;
+  empty.root = free_pages.root = kNoPage;
+  free_pages.flags = kIntegerKey;
   ByteWriter out;
   for (std::uint64_t number = 0; number < kMetaPages; ++number) {
     out.write(number);
@@ -302,9 +327,9 @@ void LmdbPageWriter::write_meta_pages(std::uint64_t root, const TreeStatistics& 
     out.write(kVersion);
     out.write(std::uint64_t{0});
     out.write(std::max(kLeastMapBytes, file_.size()));
-    write_tree(out, static_cast<std::uint32_t>(kPageBytes), kIntegerKey, kNoPage, {});
+    write_tree(out, static_cast<std::uint32_t>(kPageBytes), free_pages);
     const bool is_empty = has_empty_state_ && number == 0;
-    write_tree(out, 0, 0, is_empty ? kNoPage : root, is_empty ? TreeStatistics() : tree);
+    write_tree(out, 0, is_empty ? empty : tree);
     out.write(is_empty ? kMetaPages - 1 : next_page() - 1);
     out.write(number);  // the transaction
     if (!note_.empty() && note_.size() <= kMostNoteBytes) {

@@ -9,6 +9,7 @@
 
 #include "shale/format/format.hpp"
 
+#include "formats/lmdb/lmdb_meta.hpp"
 #include "formats/lmdb/lmdb_page.hpp"
 #include "formats/lmdb/lmdb_shape.hpp"
 
@@ -58,8 +59,12 @@ class NodePage {
 /// Source: liblmdb 0.9.24, mdb.c; judged by it in tests/formats/lmdb.
 class LmdbPageWriter {
  public:
-  /// `file` is empty, and outlives the writer.
-  explicit LmdbPageWriter(OutputFile& file);
+  enum class Place : std::uint8_t {
+    file,  ///< the main tree, with meta pages
+    node,  ///< of another writer of the same file, which is given what close_tree() returns
+  };
+  /// `file` outlives the writer, and is empty before the main tree. `flags`: TreeFlags.
+  explicit LmdbPageWriter(OutputFile& file, std::uint16_t flags = 0, Place place = Place::file);
   /// The first meta page describes an empty file, as liblmdb leaves it, and not what the second
   /// does: by that a file of shale is told from any other. Before close().
   void leave_empty_state() { has_empty_state_ = true; }
@@ -67,11 +72,11 @@ class LmdbPageWriter {
   /// left out. Before close().
   void leave_note(std::string text) { note_ = std::move(text); }
 
-  /// Adds an entry. Keys come in strictly ascending order (bytewise). Returns where values begin in
-  /// the file, of zero or more entries, oldest first: a small value lies in a leaf page whose place
-  /// is known only when it is full. Valid until the next call.
-  /// Errors: Code::limit for a key that is empty or longer than kMaxKeyBytes, a value longer than
-  /// kMaxValueBytes; Code::bug for a key that does not ascend, and after close(); Code::io.
+  /// Adds an entry. Keys come in strictly ascending order, as the flags have it. Returns where
+  /// values begin in the file, of zero or more entries, oldest first: a small value lies in a leaf
+  /// page whose place is known only when it is full. Valid until the next call. Errors: Code::limit
+  /// for a key that is empty or longer than kMaxKeyBytes, a value longer than kMaxValueBytes;
+  /// Code::bug for a key that does not ascend, and after close(); Code::io.
   std::span<const std::uint64_t> add(Bytes key, const Blob& value);
 
   /// A large value in pieces, before its entry: begin_value() gives its page, which add_placed() is
@@ -81,7 +86,12 @@ class LmdbPageWriter {
   void end_value(std::uint64_t value_bytes);
   /// An entry whose value is there. Errors: same as add().
   void add_placed(Bytes key, std::uint64_t page, std::uint64_t value_bytes);
+  /// An entry that is a tree: a named database (kSubData), or the values of a key, which are the
+  /// keys of that tree (and kDupData). Errors: same as add().
+  void add_tree(Bytes key, const TreeRecord& tree, std::uint16_t node_flags);
 
+  /// Writes the open pages alone: of a tree in a node. Errors: as close().
+  TreeRecord close_tree();
   /// Writes the open pages and the meta pages. Returns the places that are still owed, as add()
   /// does. Call once. Errors: Code::bug if the file is not what LmdbShape foretold; Code::io.
   std::span<const std::uint64_t> close();
@@ -96,7 +106,7 @@ class LmdbPageWriter {
     std::vector<std::byte> first_key;  // in the page itself the first node has none
   };
   // A value whose place has not been returned: in the file, or in the open leaf.
-  struct Place {
+  struct Owed {
     std::uint64_t offset;
     bool is_in_leaf;
   };
@@ -111,17 +121,19 @@ class LmdbPageWriter {
   void add_child(std::size_t level, std::vector<std::byte> key, std::uint64_t child);
   std::uint64_t emit(NodePage& page);
   std::uint64_t emit_leaf();
-  void write_meta_pages(std::uint64_t root, const TreeStatistics& tree);
+  void write_meta_pages(const TreeRecord& tree);
   [[nodiscard]] std::uint64_t next_page() const { return file_.size() / kPageBytes; }
 
   OutputFile& file_;
+  Place place_;
+  TreeRecord written_;
+  std::uint64_t begin_, trees_ = 0, values_in_trees_ = 0;
   LmdbShape shape_;
   NodePage leaf_{kLeafPage};
   std::vector<Branch> branches_;  // [0]: above the leaves
   std::vector<std::byte> last_key_;
-  std::vector<Place> owed_;  // begins with one in the open leaf
+  std::vector<Owed> owed_;  // begins with one in the open leaf
   std::vector<std::uint64_t> released_;
-  TreeStatistics written_;
   bool is_closed_ = false, has_empty_state_ = false;
   std::string note_;
 };

@@ -35,6 +35,8 @@ COVERED_BY = {
     "layouts/map_value": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb survey: maps of one shape become fields, and the scan reads them"),
     "layouts/named_samples": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: what describes a file must agree with it"),
     "layouts/pickled_value": ("tests/interop/test_pickled_samples.py", "test_what_no_field_can_hold_stops_none_of_the_others"),
+    "layouts/near_misses": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: one value that is not an image, and the file is plain, with a note"),
+    "layouts/written_layouts": ("tests/interop/test_lmdb_written.py", "test_any_number_of_samples_has_its_keys_in_order"),
     "layouts/value_kinds": ("tests/interop/test_value_kinds.py", "test_suffixes_of_keys"),
     "layouts/value_layout": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: a Datum of another kind is refused by name"),
     "layouts/value_reader": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb scan: shale's own maps give places, numbers and checksums of every field"),

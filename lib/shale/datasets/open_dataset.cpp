@@ -144,7 +144,8 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   const bool stays_samples = indexing.parsing.dialect == Dialect::webdataset;
   if (indexing.parsing.is_given() && !is_map && !stays_samples) indexing.parsing = Dialect::plain;
   if (unpacked->report.is_own) indexing.parsing = {};
-  indexing.parsing.database.clear();
+  // Those that are joined keep their names.
+  if (indexing.parsing.database.find(',') == std::string::npos) indexing.parsing.database.clear();
   const std::optional<Schema> schema = std::move(unpacked->report.schema);
   if (schema && indexing.schema == nullptr) indexing.schema = &*schema;
   make_index(dataset, indexing, events);

@@ -36,6 +36,18 @@ std::optional<std::string_view> FirstValue::text(std::uint64_t most) const {
   return as_text(view_(entry_->value_offset, entry_->value_bytes));
 }
 
+ValuePacking packing_of_values(const InputFile& file, const MapOpener& open) {
+  try {
+    const FirstValue first(file, open);
+    if (!first.is_there()) return {};
+    const StoredValue value = first.value();
+    return packing_of(value.view, value.begin, value.length);
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return {};
+  }
+}
+
 std::string note_of_kinds(const InputFile& file, const MapOpener& open) {
   ValueKinds kinds;
   try {

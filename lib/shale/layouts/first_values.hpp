@@ -11,6 +11,7 @@
 #include "shale/format/key_map.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/layouts/layout_field.hpp"
+#include "shale/layouts/value_packing.hpp"
 
 // What the first values of a map tell. Damage tells nothing: whoever walks the map says more of it.
 
@@ -28,7 +29,8 @@ class FirstValue {
   [[nodiscard]] bool looks(bool (*like)(const ViewBytes&, std::uint64_t, std::uint64_t)) const {
     return entry_ && like(view_, entry_->value_offset, entry_->value_bytes);
   }
-  /// Of one that looks like something.
+  [[nodiscard]] bool is_there() const { return entry_.has_value(); }
+  /// Of one that is there.
   [[nodiscard]] StoredValue value() const {
     return {view_, entry_->value_offset, entry_->value_bytes, file_.path()};
   }
@@ -42,6 +44,10 @@ class FirstValue {
   ViewBytes view_ = window_.views();
   std::optional<KeyMapEntry> entry_;
 };
+
+/// How the values of a file are packed, by the first one that does not describe it: a file that is
+/// damaged on the way to it has other contents. Errors: Code::io.
+[[nodiscard]] ValuePacking packing_of_values(const InputFile& file, const MapOpener& open);
 
 /// What the first values look like, and what can be made of them; empty: nothing is known of it.
 [[nodiscard]] std::string note_of_kinds(const InputFile& file, const MapOpener& open);

@@ -20,17 +20,6 @@ namespace {
 constexpr std::uint64_t kMostTextBytes = 4096, kMostNumberBytes = 64;
 constexpr std::size_t kMostShapes = 64, kMostJoined = 16;  // each takes 4 MiB
 
-// The names in a list with commas.
-std::vector<std::string> database_names(std::string_view list) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; !list.empty() && begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    names.emplace_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
 KeyPattern pattern_of(std::string_view keys, std::string_view database) {
   const std::vector<std::string> names = database_names(database);
   if (!keys.empty()) {
@@ -145,6 +134,16 @@ class KeyShapes {
 };
 
 }  // namespace
+
+std::vector<std::string> database_names(std::string_view list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; !list.empty() && begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    names.emplace_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
 
 KeyedSamples::KeyedSamples(KeyedFile file, std::string_view keys, std::string_view database)
     : file_(std::move(file)), pattern_(pattern_of(keys, database)) {

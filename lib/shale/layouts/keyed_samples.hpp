@@ -19,6 +19,9 @@
 
 namespace shale::layouts {
 
+/// The names in a list with commas.
+[[nodiscard]] std::vector<std::string> database_names(std::string_view list);
+
 struct KeyedSample {
   std::string key;                                  ///< what the pattern captures
   std::uint64_t key_offset = 0;                     ///< where that is in the file

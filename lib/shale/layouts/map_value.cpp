@@ -5,7 +5,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/data/field_name.hpp"
-#include "shale/layouts/layout_field.hpp"
+#include "shale/format/finding_draft.hpp"
 
 namespace shale::layouts {
 namespace {
@@ -243,6 +243,16 @@ const MsgpackEntry* find_entry(const std::vector<MsgpackEntry>& map, std::string
   const auto found = std::find_if(map.begin(), map.end(),
                                   [&](const MsgpackEntry& entry) { return entry.name == name; });
   return found != map.end() ? &*found : nullptr;
+}
+
+bool is_map_of_fields(const StoredValue& value) {
+  try {
+    (void)parse_map_of_fields(value.view, value.begin, value.length, value.where);
+    return true;
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+    return false;
+  }
 }
 
 }  // namespace shale::layouts

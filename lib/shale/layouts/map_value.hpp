@@ -9,6 +9,7 @@
 #include "shale/base/view_bytes.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/data/shard_index.hpp"
+#include "shale/layouts/layout_field.hpp"
 #include "shale/layouts/number_list.hpp"
 #include "shale/wire/msgpack_map.hpp"
 
@@ -40,6 +41,8 @@ struct TensorValue {
                                                             std::uint64_t begin,
                                                             std::uint64_t length,
                                                             std::string_view where);
+/// Whether all of a value is such a map. Errors: Code::io.
+[[nodiscard]] bool is_map_of_fields(const StoredValue& value);
 /// The numbers of an array of numbers and arrays (number_list.hpp); nullopt for anything else.
 /// Errors: what the view throws.
 [[nodiscard]] std::optional<NumberList> numbers_in(const ViewBytes& view, const MsgpackEntry& entry,
