@@ -13,12 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const shale::test::FuzzedFile file({reinterpret_cast<const char*>(data), size});
   std::uint64_t rows = 0, bytes = 0;
   try {
-    shale::read_csv(file.files()[0].path(),
-                    [&](std::uint64_t row, const std::vector<std::string>& fields) {
-                      if (row != ++rows) __builtin_trap();
-                      for (const std::string& field : fields) bytes += field.size();
-                      if (bytes > size) __builtin_trap();
-                    });
+    shale::read_csv(file.files()[0].path(), [&](std::uint64_t row, shale::CsvRow fields) {
+      if (row != ++rows) __builtin_trap();
+      for (const std::string_view field : fields) bytes += field.size();
+      if (bytes > size) __builtin_trap();
+    });
   } catch (const shale::Error& error) {
     if (error.code() != shale::Code::bad_content) __builtin_trap();
   }

@@ -106,7 +106,7 @@ MACROS_THAT_CONFIGURE_A_LIBRARY = re.compile(r"DOCTEST_CONFIG_\w+|XXH_\w+|FMT_\w
 RAW_MEMORY_IS_NEEDED = {
     "lib/shale/io/aligned_buffer.hpp": "O_DIRECT takes aligned buffers only; one allocation, one deleter",
 }
-THREADS_LIVE_IN = ("lib/shale/flow/", "lib/shale/loading/loader", "lib/shale/io/batch_reader", "lib/shale/ops/sample_writer")
+THREADS_LIVE_IN = ("lib/shale/flow/", "lib/shale/loading/loader", "lib/shale/io/batch_reader", "lib/shale/io/external_sorter", "lib/shale/ops/sample_writer")
 MAY_FORK = {"lib/shale/io/limited_child.cpp": "a library that trusts its files sees them in a child with limits only"}
 MAY_EXIT = {
     "tools/main.cpp": "only main returns exit codes",

@@ -37,7 +37,7 @@ std::string_view name_of_member(std::string_view path) { return path.substr(path
 
 // What it is looked up by.
 Hash128 hash_of_place(const LabelPlace& place) {
-  return xxh3_128(as_bytes(place.folder + '/' + place.name));
+  return xxh3_128(as_bytes(fmt::format("{}/{}", place.folder, place.name)));
 }
 
 // Nullopt: labels are numbers.
@@ -68,9 +68,9 @@ void StreamLabels::index_rows() {
   const LabelJoin of_row = join();
   while (const std::optional<LabelList::Row> row = labels_.next()) {
     request_.stop_if_asked();
-    for (const std::string* text : {&row->place.folder, &row->place.name, &row->text}) {
-      digest.update(bytes_of(std::uint64_t{text->size()}));
-      digest.update(as_bytes(*text));
+    for (const std::string_view text : {row->place.folder, row->place.name, row->text}) {
+      digest.update(bytes_of(std::uint64_t{text.size()}));
+      digest.update(as_bytes(text));
     }
     const std::optional<std::int64_t> label = label_if_any(of_row, *row);
     rows_.add({hash_of_place(row->place), label.value_or(0), !label});
@@ -96,8 +96,8 @@ LabelJoin StreamLabels::join() {
 std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::uint64_t bytes) {
   const std::string_view folder = folder_of_member(path), name = name_of_member(path);
   found_.add(folder, {.directory = folder, .name = name, .bytes = bytes});
-  const LabelPlace place = place_of(folder, name);
-  const std::optional<std::int64_t> label = find(place);
+  const std::string key = path_for(folder, name);
+  const std::optional<std::int64_t> label = find(place_in(key));
   if (!label && request_.files.refuses_incomplete && request_.needs_labels)
     throw no_label(join(), {.directory = folder, .name = name, .bytes = bytes});
   return label;
@@ -105,7 +105,7 @@ std::optional<std::int64_t> StreamLabels::label_of(std::string_view path, std::u
 
 // Ground truth is for the files in sorted order, which ILSVRC's have in their names; finish()
 // proves it.
-LabelPlace StreamLabels::place_of(std::string_view folder, std::string_view name) const {
+std::string StreamLabels::path_for(std::string_view folder, std::string_view name) const {
   std::uint64_t number = 0;
   if (labels_.match() == KeyMatch::position) {
     const std::optional<std::uint64_t> named = number_in_name(name);
@@ -120,7 +120,7 @@ LabelPlace StreamLabels::place_of(std::string_view folder, std::string_view name
     }
     number = *named - 1;
   }
-  return labels_.place_of(folder, name, number);
+  return labels_.path_for(folder, name, number);
 }
 
 std::optional<std::int64_t> StreamLabels::find(const LabelPlace& place) {

@@ -54,7 +54,7 @@ class StreamLabels {
  private:
   void index_rows();
   [[nodiscard]] LabelJoin join();
-  [[nodiscard]] LabelPlace place_of(std::string_view folder, std::string_view name) const;
+  [[nodiscard]] std::string path_for(std::string_view folder, std::string_view name) const;
   [[nodiscard]] std::optional<std::int64_t> find(const LabelPlace& place);
   [[nodiscard]] std::int64_t label_in_list(const LabelPlace& place);
 

@@ -6,6 +6,8 @@ namespace shale {
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f", kNoBreakSpace = "\xC2\xA0";
+  const auto is_visible = [](char byte) { return byte > ' ' && byte <= '~'; };  // of ASCII
+  if (!text.empty() && is_visible(text.front()) && is_visible(text.back())) return text;
   for (;;) {
     const std::size_t before = text.size();
     text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));

@@ -506,6 +506,7 @@ class FolderList final : public InputList {
     list.may_be_windows = found.may_be_of_windows();
     list.may_be_reals = !list.has_class_table;
     list.needs_names = false;
+    list.memory_bytes = request_.all_memory_bytes / 4;  // until the first sample is read
     LabelList labels(list);
     if (labels.are_reals()) return list_for_fields(found);
     info_.left_out.add(labels.left_out());
@@ -522,11 +523,10 @@ class FolderList final : public InputList {
         .add = [&](const WalkedFile& file,
                    std::optional<std::int64_t> label) { add(0, file.directory, file, label); },
         .unmatched =
-            [&](const LabelList::Row& row) {
+            [&, prefix = request_.labels.name() + ": "](const LabelList::Row& row) {
               ++unmatched;
               of_other_classes += table && !table->label_of(row.text) ? 1 : 0;
-              ignore("", fmt::format("{}: {}", request_.labels.name(), labels.key_of(row)),
-                     "a label without file");
+              ignore("", prefix + labels.key_of(row), "a label without file");
             }};
     const bool makes_table = (!is_given || request_.classes.adds) && !labels.are_numbers();
     std::vector<std::string> names;

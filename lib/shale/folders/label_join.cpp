@@ -107,9 +107,8 @@ void FoundFiles::order_by(const LabelList& labels, const std::function<void()>& 
   SortedTable<PlacedRow> placed(scratch_folder_, memory_bytes_);
   while (const std::optional<FoundRow> found = files_->next()) {
     stop_if_asked();
-    placed.add({.place = labels.place_of(found->folder, found->name, number_),
-                .found = *found,
-                .number = number_});
+    const std::string path = labels.path_for(found->folder, found->name, number_);
+    placed.add({.place = place_in(path), .found = *found, .number = number_});
     ++number_;
   }
   placed.finish();
@@ -120,17 +119,15 @@ void FoundFiles::order_by(const LabelList& labels, const std::function<void()>& 
 std::optional<FoundFiles::File> FoundFiles::next() {
   PlacedRow row;
   if (placed_) {
-    std::optional<PlacedRow> next = placed_->next();
+    const std::optional<PlacedRow> next = placed_->next();
     if (!next) return std::nullopt;
-    row = std::move(*next);
+    row = *next;
   } else {
     const std::optional<FoundRow> next = files_->next();
     if (!next) return std::nullopt;
-    row = {.place = {std::string(next->folder), std::string(next->name)},
-           .found = *next,
-           .number = number_++};
+    row = {.place = {next->folder, next->name}, .found = *next, .number = number_++};
   }
-  return File{.place = std::move(row.place),
+  return File{.place = row.place,
               .file = {.directory = row.found.folder,
                        .name = row.found.name,
                        .bytes = row.found.bytes,
@@ -146,11 +143,11 @@ namespace {
 class LostZeros {
  public:
   void note_row(const LabelList& labels, const LabelList::Row& row) {
-    if (labels.match() != KeyMatch::position) note(rows_, row.place, labels.key_of(row));
+    if (labels.match() != KeyMatch::position) note(rows_, row.place, row.place);
   }
   void note_file(const LabelList& labels, const FoundFiles::File& found) {
     if (labels.match() != KeyMatch::position && found.place.name.starts_with('0'))
-      note(files_, found.place, join_path(found.file.directory, found.file.name));
+      note(files_, found.place, {found.file.directory, found.file.name});
   }
   void refuse(const std::string& labels_file) const {
     for (const auto& [place, file] : files_) {
@@ -167,16 +164,16 @@ class LostZeros {
   }
 
  private:
-  using Names = std::map<LabelPlace, std::string>;
+  using Names = std::map<std::pair<std::string, std::string>, std::string>;
 
-  static void note(Names& names, LabelPlace place, std::string shown) {
+  static void note(Names& names, LabelPlace place, const LabelPlace& shown) {
     constexpr std::size_t kMost = 1000;
     if (names.size() == kMost) return;
     const std::size_t digits = place.name.find_first_not_of("0123456789");
     const std::size_t zeros = place.name.find_first_not_of('0');
     if (digits == 0) return;
-    place.name.erase(0, std::min(zeros, std::min(digits, place.name.size()) - 1));
-    names.emplace(std::move(place), std::move(shown));
+    place.name.remove_prefix(std::min(zeros, std::min(digits, place.name.size()) - 1));
+    names.emplace(std::pair(place.folder, place.name), shown.path());
   }
 
   Names rows_, files_;  // by their places without these zeros
@@ -221,7 +218,7 @@ class RowWalk {
     if (matched_ > 0 && left_header_) throw join_.labels.likely_header();
     if (matched_ == 0 && first_unmatched_ && found_.count() > 0)
       throw join_.labels.unmatched(*first_unmatched_, join_.request.root,
-                                   file_like(found_, join_.labels.key_of(*first_unmatched_)));
+                                   file_like(found_, *first_unmatched_));
   }
 
  private:
@@ -231,10 +228,10 @@ class RowWalk {
       if (join_.request.files.refuses_incomplete) {
         if (is_header) throw join_.labels.likely_header();
         zeros_.refuse(join_.request.labels.path);
-        throw join_.labels.unmatched(*row_, join_.request.root);
+        throw join_.labels.unmatched(row_->place.path(), join_.request.root);
       }
       left_header_ = left_header_ || is_header;
-      if (!first_unmatched_) first_unmatched_ = row_;
+      if (!first_unmatched_) first_unmatched_ = row_->place.path();
       zeros_.note_row(join_.labels, *row_);
       if (unmatched) unmatched(*row_);
     }
@@ -248,7 +245,7 @@ class RowWalk {
       zeros_.note_file(join_.labels, found);
       return use_(found, nullptr);
     }
-    const std::string path = join_path(found.file.directory, found.file.name);
+    std::string path = join_path(found.file.directory, found.file.name);
     if (is_taken_ && path == last_path_) return;  // of a stream, which is refused for it elsewhere
     if (is_taken_) {
       throw Error(Code::bad_content, "key '{}' names two files, {} and {}",
@@ -257,7 +254,7 @@ class RowWalk {
           .hint("write paths with suffixes, relative to the converted folder");
     }
     use_(found, &*row_);
-    last_path_ = path;
+    last_path_ = std::move(path);
     is_taken_ = true;
     ++matched_;
   }
@@ -265,7 +262,8 @@ class RowWalk {
   FoundFiles& found_;
   const LabelJoin& join_;
   std::function<void(const FoundFiles::File&, const LabelList::Row*)> use_;
-  std::optional<LabelList::Row> row_, first_unmatched_;
+  std::optional<LabelList::Row> row_;
+  std::optional<std::string> first_unmatched_;
   LostZeros zeros_;
   std::string last_path_;
   std::uint64_t matched_ = 0;
@@ -296,10 +294,11 @@ void join_labels(FoundFiles& found, const LabelJoin& join) {
 std::vector<std::string> names_of_files(FoundFiles& found, const LabelJoin& join) {
   if (join.labels.match() == KeyMatch::position) return join.labels.class_names();
   ClassAllowance allowance(join.request.all_memory_bytes, join.request.labels.path);
-  std::set<std::string> names;
+  std::set<std::string, std::less<>> names;
   RowWalk(found, join, [&](const FoundFiles::File&, const LabelList::Row* row) {
-    if (row == nullptr || join.labels.are_numbers()) return;
-    if (names.insert(row->text).second) allowance.take(row->text);
+    if (row == nullptr || join.labels.are_numbers() || names.contains(row->text)) return;
+    names.emplace(row->text);
+    allowance.take(row->text);
   }).run(nullptr);
   return {names.begin(), names.end()};
 }

@@ -57,7 +57,7 @@ class FoundFiles {
   /// In the order of the places that `labels` gives them.
   void order_by(const LabelList& labels, const std::function<void()>& stop_if_asked);
   struct File {
-    LabelPlace place;          ///< LabelList::place_of
+    LabelPlace place;          ///< that of LabelList::path_for
     WalkedFile file;           ///< its directory is the whole folder
     std::uint64_t number = 0;  ///< in sorted order, from 0
   };

@@ -192,17 +192,17 @@ void MetadataRows::read_labels(const LabelFile& file,
                                bool is_windows) {
   are_of_labels_ = true;
   files_ = {{.folder = {}, .name = file.path, .stamp = {}}};
-  LabelsRead read =
-      read_label_rows(file,
-                      [&](const LabelRow& row) {
-                        request_.stop_if_asked();
-                        add_cells(0, row.number, shapes_.note(row.key, is_windows, is_sample),
-                                  row.cells, row.types);
-                      },
-                      true,
-                      {.folder = request_.scratch_folder,
-                       .memory_bytes = request_.memory_bytes / 3,
-                       .stop_if_asked = request_.stop_if_asked});
+  LabelsRead read = read_label_rows(
+      file,
+      [&](const LabelRow& row) {
+        request_.stop_if_asked();
+        add_cells(0, row.number, std::string(shapes_.note(row.key, is_windows, is_sample)),
+                  row.cells, row.types);
+      },
+      true,
+      {.folder = request_.scratch_folder,
+       .memory_bytes = request_.memory_bytes / 3,
+       .stop_if_asked = request_.stop_if_asked});
   left_out_ = std::move(read.left_out);
   written_classes_ = std::move(read.classes);
   class_names_ = written_classes_;

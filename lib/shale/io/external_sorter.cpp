@@ -1,13 +1,15 @@
 #include "shale/io/external_sorter.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <atomic>
 #include <cstring>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/scratch_file.hpp"
 #include "shale/io/string_sort.hpp"
 
@@ -19,8 +21,10 @@ namespace {
 constexpr std::uint64_t kLeastMemory = 1 << 20;
 constexpr std::uint64_t kLongestEntry = 1 << 20;
 constexpr std::uint64_t kScratchBuffers = 2 * 256 * 1024;  // of the two scratch files of a merge
-constexpr std::uint64_t kLeastRunBuffer = 64 * 1024;
+constexpr std::uint64_t kLeastRunBuffer = 64 * 1024, kRunBlockBytes = 32 * 1024;
 constexpr std::uint64_t kLengthBytes = sizeof(std::uint32_t);
+// Smaller pieces are sorted faster, and make more runs to be merged.
+constexpr std::uint64_t kPieceBytes = 4 << 20, kMostPieces = 16;
 
 struct Run {
   std::uint64_t begin = 0, end = 0;  // in the scratch file
@@ -70,56 +74,69 @@ class RunReader {
   bool at_end_ = false;
 };
 
-/// Merges runs.
-class Merge {
+/// Gathers the entries of runs, so that the file, which takes a lock, is given blocks.
+class RunWriter {
  public:
-  Merge(ScratchFile& file, std::span<const Run> runs, std::span<std::byte> memory) {
-    const std::uint64_t share = memory.size() / runs.size();
-    readers_.reserve(runs.size());
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-      readers_.emplace_back(file, runs[run], memory.subspan(run * share, share));
-      if (!readers_.back().at_end()) heap_.push_back(run);
-    }
-    std::make_heap(heap_.begin(), heap_.end(), Later{this});
-  }
-  Merge(const Merge&) = delete;
-  Merge& operator=(const Merge&) = delete;
+  explicit RunWriter(ScratchFile& file) : file_(file) {}
 
-  std::optional<std::string_view> next() {
-    if (has_given_) step();
-    has_given_ = true;
-    if (heap_.empty()) return std::nullopt;
-    return readers_[heap_.front()].entry();
+  void append(std::string_view entry) {
+    const auto length = static_cast<std::uint32_t>(entry.size());
+    block_.append(as_text(bytes_of(length))).append(entry);
+    if (block_.size() >= kRunBlockBytes) flush();
+  }
+  void flush() {
+    file_.append(as_bytes(block_));
+    block_.clear();
   }
 
  private:
-  struct Later {
-    const Merge* merge;
-    bool operator()(std::size_t left, std::size_t right) const {
-      return merge->comes_before(right, left);
-    }
-  };
-  [[nodiscard]] bool comes_before(std::size_t left, std::size_t right) const {
-    return readers_[left].entry() < readers_[right].entry();
+  ScratchFile& file_;
+  std::string block_;
+};
+
+/// Merges runs in a tree of losers: each node keeps the run that came second there.
+class Merge {
+ public:
+  Merge(ScratchFile& file, std::span<const Run> runs, std::span<std::byte> memory)
+      : losers_(runs.size(), runs.size()) {
+    const std::uint64_t share = memory.size() / runs.size();
+    readers_.reserve(runs.size());
+    for (std::size_t run = 0; run < runs.size(); ++run)
+      readers_.emplace_back(file, runs[run], memory.subspan(run * share, share));
+    for (std::size_t run = 0; run < runs.size(); ++run) play(run);
   }
 
-  /// Moves the first run on and lets it sink to its new place.
-  void step() {
-    if (heap_.empty()) return;
-    readers_[heap_.front()].advance();
-    if (readers_[heap_.front()].at_end()) {
-      std::swap(heap_.front(), heap_.back());
-      heap_.pop_back();
+  std::optional<std::string_view> next() {
+    if (has_given_) {
+      readers_[winner_].advance();
+      play(winner_);
     }
-    for (std::size_t at = 0, child = 1; child < heap_.size(); at = child, child = 2 * at + 1) {
-      if (child + 1 < heap_.size() && comes_before(heap_[child + 1], heap_[child])) ++child;
-      if (!comes_before(heap_[child], heap_[at])) break;
-      std::swap(heap_[at], heap_[child]);
+    has_given_ = !readers_[winner_].at_end();
+    return has_given_ ? std::optional(readers_[winner_].entry()) : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] bool comes_before(std::size_t left, std::size_t right) const {
+    const RunReader &one = readers_[left], &other = readers_[right];
+    return !one.at_end() && (other.at_end() || one.entry() < other.entry());
+  }
+
+  /// Lets a run play its way up; the first one at a node waits there for the other.
+  void play(std::size_t run) {
+    for (std::size_t node = (run + losers_.size()) / 2; node > 0; node /= 2) {
+      std::size_t& loser = losers_[node];
+      if (loser == losers_.size()) {
+        loser = run;
+        return;
+      }
+      if (comes_before(loser, run)) std::swap(loser, run);
     }
+    winner_ = run;
   }
 
   std::vector<RunReader> readers_;
-  std::vector<std::size_t> heap_;  // of those that have an entry; the first one first
+  std::vector<std::size_t> losers_;
+  std::size_t winner_ = 0;
   bool has_given_ = false;
 };
 
@@ -129,11 +146,14 @@ struct ExternalSorter::Impl {
   Impl(std::string directory_, std::uint64_t memory_bytes);
 
   [[nodiscard]] std::span<StringPlace> places() const {
-    return {reinterpret_cast<StringPlace*>(memory.get() + memory_size) - in_memory, in_memory};
+    return {reinterpret_cast<StringPlace*>(memory.get()), in_memory};
   }
   void add(std::string_view entry);
-  void append_entry(ScratchFile& file, std::string_view entry) const;
+  [[nodiscard]] std::string_view entry_at(const StringPlace& place) const {
+    return as_text(Bytes(memory.get() + place.offset, place.length));
+  }
   void spill();
+  void write_run(std::span<const StringPlace> sorted);
   void merge_down();
   void begin_reading();
   std::optional<std::string_view> next();
@@ -141,7 +161,7 @@ struct ExternalSorter::Impl {
   const std::string directory;
   const std::uint64_t longest_allowed;
   const std::uint64_t memory_size;
-  // One piece: strings grow from its front, their places from its back, full where they meet. Once
+  // One piece: places grow from its front, their strings from its back, full where they meet. Once
   // everything is spilled it is cut up into the buffers of the merge. Never larger than the budget,
   // and nothing moves when it grows.
   const std::unique_ptr<std::byte[]> memory;
@@ -151,6 +171,7 @@ struct ExternalSorter::Impl {
   std::uint64_t longest = 0;
   std::optional<ScratchFile> scratch;
   std::vector<Run> runs;
+  std::string last;  // of the last run
   bool is_finished = false;
   std::uint64_t position = 0;  // of the next entry, if all are in memory
   std::optional<Merge> merge;
@@ -172,29 +193,49 @@ void ExternalSorter::Impl::add(std::string_view entry) {
         .hint("raise --memory");
   }
   if (string_bytes + entry.size() + (in_memory + 1) * sizeof(StringPlace) > memory_size) spill();
-  if (!entry.empty()) std::memcpy(memory.get() + string_bytes, entry.data(), entry.size());
-  ++in_memory;
-  new (places().data()) StringPlace{0, string_bytes, entry.size()};
   string_bytes += entry.size();
+  const std::uint64_t offset = memory_size - string_bytes;
+  if (!entry.empty()) std::memcpy(memory.get() + offset, entry.data(), entry.size());
+  ++in_memory;
+  new (&places().back()) StringPlace{0, offset, entry.size()};
   longest = std::max<std::uint64_t>(longest, entry.size());
   ++count;
 }
 
-void ExternalSorter::Impl::append_entry(ScratchFile& file, std::string_view entry) const {
-  file.append(bytes_of(static_cast<std::uint32_t>(entry.size())));
-  file.append(as_bytes(entry));
-}
-
-/// Writes what is in memory as one sorted run.
+/// Writes what is in memory as sorted runs. All CPUs sort pieces of it, which their caches hold
+/// better than the whole.
 void ExternalSorter::Impl::spill() {
   if (!scratch) scratch.emplace(directory);
-  sort_strings(places(), memory.get());
-  const std::uint64_t begin = scratch->size();
-  for (const StringPlace& place : places()) {
-    append_entry(*scratch, as_text(Bytes(memory.get() + place.offset, place.length)));
+  const std::uint64_t pieces = std::clamp<std::uint64_t>(memory_size / kPieceBytes, 1, kMostPieces);
+  const auto piece = [&](std::uint64_t number) {
+    const std::uint64_t begin = in_memory * number / pieces;
+    return places().subspan(begin, in_memory * (number + 1) / pieces - begin);
+  };
+  std::atomic<std::uint64_t> unsorted = 0;
+  const auto sort = [&] {
+    for (std::uint64_t next = unsorted++; next < pieces; next = unsorted++)
+      sort_strings(piece(next), memory.get());
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::uint64_t i = 1; i < std::min(usable_cpus().value, pieces); ++i)
+      others.emplace_back(sort);
+    sort();
   }
-  runs.push_back({begin, scratch->size()});
+  for (std::uint64_t i = 0; i < pieces; ++i) write_run(piece(i));
   string_bytes = in_memory = 0;
+}
+
+/// What is sorted already becomes one run, however long it is.
+void ExternalSorter::Impl::write_run(std::span<const StringPlace> sorted) {
+  if (sorted.empty()) return;
+  const std::uint64_t begin = scratch->size();
+  RunWriter writer(*scratch);
+  for (const StringPlace& place : sorted) writer.append(entry_at(place));
+  writer.flush();
+  if (runs.empty() || entry_at(sorted.front()) < last) runs.push_back({begin, begin});
+  runs.back().end = scratch->size();
+  last = entry_at(sorted.back());
 }
 
 /// Merges neighbouring runs into longer ones until one merge can take all of them.
@@ -208,7 +249,9 @@ void ExternalSorter::Impl::merge_down() {
       const std::size_t group = std::min<std::size_t>(fan_in, runs.size() - first);
       Merge merging(*scratch, std::span(runs).subspan(first, group), {memory.get(), memory_size});
       const std::uint64_t begin = merged.size();
-      while (const auto entry = merging.next()) append_entry(merged, *entry);
+      RunWriter writer(merged);
+      while (const auto entry = merging.next()) writer.append(*entry);
+      writer.flush();
       longer.push_back({begin, merged.size()});
     }
     scratch = std::move(merged);
@@ -225,8 +268,7 @@ std::optional<std::string_view> ExternalSorter::Impl::next() {
   if (!is_finished) throw Error(Code::bug, "a sort was read before it was finished");
   if (merge) return merge->next();
   if (position == in_memory) return std::nullopt;
-  const StringPlace& place = places()[position++];
-  return as_text(Bytes(memory.get() + place.offset, place.length));
+  return entry_at(places()[position++]);
 }
 
 ExternalSorter::ExternalSorter(std::string directory, std::uint64_t memory_bytes)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace shale {
 namespace {
@@ -17,20 +18,20 @@ class StringSort {
  public:
   explicit StringSort(const std::byte* arena) : arena_(arena) {}
 
+  /// The order of strings that are alike in their first `depth` bytes.
+  [[nodiscard]] auto order_from(std::uint64_t depth) const {
+    return [this, depth](const StringPlace& left, const StringPlace& right) {
+      return rest_at(left, depth) < rest_at(right, depth);
+    };
+  }
+
   /// Sorts strings that are alike in their first `depth` bytes.
   void sort(std::span<StringPlace> group, std::uint64_t depth, int recursion) const {
-    for (;;) {
-      if (group.size() < 2) return;
-      if (group.size() <= kSmallGroup || recursion > kDeepestRecursion)
-        return sort_whole(group, depth);
-      for (StringPlace& place : group) place.head = head_of(place, depth);
-      const bool all_go_on_alike =
-          std::all_of(group.begin(), group.end(), [&](const StringPlace& place) {
-            return place.head == group.front().head && goes_on(place, depth);
-          });
-      if (!all_go_on_alike) break;
-      depth += kHeadBytes;
-    }
+    if (group.size() < 2) return;
+    if (group.size() <= kSmallGroup || recursion > kDeepestRecursion)
+      return std::sort(group.begin(), group.end(), order_from(depth));
+    depth += alike_bytes(group, depth);
+    for (StringPlace& place : group) place.head = head_of(place, depth);
     std::sort(group.begin(), group.end(),
               [depth](const StringPlace& left, const StringPlace& right) {
                 if (left.head != right.head) return left.head < right.head;
@@ -62,15 +63,20 @@ class StringSort {
     return __builtin_bswap64(head);
   }
 
-  void sort_whole(std::span<StringPlace> group, std::uint64_t depth) const {
-    std::sort(group.begin(), group.end(),
-              [this, depth](const StringPlace& left, const StringPlace& right) {
-                const int order =
-                    std::memcmp(arena_ + left.offset + depth, arena_ + right.offset + depth,
-                                std::min(left.length, right.length) - depth);
-                if (order != 0) return order < 0;
-                return left.length < right.length;
-              });
+  /// How many bytes all have in common, so that heads hold only what tells them apart.
+  [[nodiscard]] std::uint64_t alike_bytes(std::span<const StringPlace> group,
+                                          std::uint64_t depth) const {
+    const std::string_view first = rest_at(group.front(), depth);
+    std::uint64_t alike = first.size();
+    for (const StringPlace& place : group.subspan(1)) {
+      const std::string_view other = rest_at(place, depth).substr(0, alike);
+      alike = static_cast<std::uint64_t>(std::ranges::mismatch(other, first).in1 - other.begin());
+      if (alike == 0) break;
+    }
+    return alike;
+  }
+  [[nodiscard]] std::string_view rest_at(const StringPlace& place, std::uint64_t depth) const {
+    return {reinterpret_cast<const char*>(arena_) + place.offset + depth, place.length - depth};
   }
 
   const std::byte* arena_;
@@ -79,7 +85,8 @@ class StringSort {
 }  // namespace
 
 void sort_strings(std::span<StringPlace> places, const std::byte* arena) {
-  StringSort(arena).sort(places, 0, 0);
+  const StringSort sort(arena);
+  if (!std::ranges::is_sorted(places, sort.order_from(0))) sort.sort(places, 0, 0);
 }
 
 }  // namespace shale

@@ -14,8 +14,8 @@ struct StringPlace {
   std::uint64_t length = 0;
 };
 
-/// Sorts strings that lie in one arena bytewise; equal ones by their offset, hence stably if the
-/// arena was filled in order. In place, no further memory but a stack of bounded depth. Reads each
+/// Sorts strings that lie in one arena bytewise; those that are sorted cost one comparison each. In
+/// place, no further memory but a stack of bounded depth. Reads each
 /// string about once, where a comparison sort reads it log n times: 2,000,000 paths of 60 bytes
 /// differ late, and each look at one is a cache miss. Source: multikey quicksort with cached heads
 /// (Bentley and Sedgewick 1997; Ng and Kakehi 2007).

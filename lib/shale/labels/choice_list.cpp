@@ -134,7 +134,7 @@ bool ChoiceList::take_header(std::string_view line) {
 void ChoiceList::for_each(
     const std::function<void(std::uint64_t place, std::string_view text)>& use) const {
   if (shape_ == Shape::csv) {
-    return read_csv(path_, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+    return read_csv(path_, [&](std::uint64_t row, CsvRow fields) {
       if (row == 1) return;
       if (fields.size() > column_) return use(row, fields[column_]);
       throw Error(Code::bad_content,

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <utility>
 
-#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/labels/class_table.hpp"
@@ -21,40 +20,33 @@ std::string header_hint(std::string_view key, std::string_view label) {
       printable(key), printable(label));
 }
 
-LabelPlace place_of_path(std::string_view written) {
-  const std::string composed = is_ascii(written) ? std::string() : composed_text(written);
-  const std::string_view path = composed.empty() ? written : composed;
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) return {.name = std::string(path)};
-  return {.folder = std::string(path.substr(0, slash)),
-          .name = std::string(path.substr(slash + 1))};
-}
-
-LabelPlace place_of_number(std::uint64_t number) { return {.name = fmt::format("{:020}", number)}; }
+std::string name_of_number(std::uint64_t number) { return fmt::format("{:020}", number); }
 
 std::string_view without_suffix(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
-std::string path_of(const LabelPlace& place) { return join_path(place.folder, place.name); }
-
 }  // namespace
 
-std::string KeyShapes::note(std::string_view key, bool is_windows,
-                            const std::function<bool(std::string_view)>& is_sample) {
-  std::string path(key);
-  const bool has_back_slash = is_windows && path.find('\\') != std::string::npos;
-  if (has_back_slash) std::ranges::replace(path, '\\', '/');
-  have_back_slashes_ = have_back_slashes_ || has_back_slash;
-  path.erase(0, [&path] {
-    std::size_t dots = 0;
-    while (path.compare(dots, 2, "./") == 0) dots += 2;
-    return dots;
-  }());
-  have_folders_ = have_folders_ || path.find('/') != std::string::npos;
-  have_suffixes_ = have_suffixes_ || !is_sample || is_sample(path);
-  return path;
+LabelPlace place_in(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {.name = path};
+  return {.folder = path.substr(0, slash), .name = path.substr(slash + 1)};
+}
+
+std::string_view KeyShapes::note(std::string_view key, bool is_windows,
+                                 const std::function<bool(std::string_view)>& is_sample) {
+  if (is_windows && key.find('\\') != std::string_view::npos) {
+    with_slashes_ = key;
+    std::ranges::replace(with_slashes_, '\\', '/');
+    key = with_slashes_;
+    have_back_slashes_ = true;
+  }
+  while (key.starts_with("./")) key.remove_prefix(2);
+  have_folders_ = have_folders_ || key.find('/') != std::string_view::npos;
+  have_suffixes_ = have_suffixes_ || !is_sample || is_sample(key);
+  return key;
 }
 
 KeyMatch KeyShapes::match(bool has_nested_files) const {
@@ -104,14 +96,16 @@ LabelList::LabelList(const LabelListRequest& request)
   ClassAllowance allowance(request.all_memory_bytes, path_);
   while (const std::optional<Row> row = next()) {
     request.stop_if_asked();
-    if (names_.insert(row->text).second) allowance.take(row->text);
+    if (names_.contains(row->text)) continue;
+    names_.emplace(row->text);
+    allowance.take(row->text);
   }
   rewind();
 }
 
 void LabelList::rewind() {
   rows_.rewind();
-  previous_.reset();
+  has_previous_ = false;
 }
 
 std::vector<std::string> LabelList::notes(bool has_nested_files) const {
@@ -126,14 +120,13 @@ void LabelList::read_rows(const LabelListRequest& request) {
   SeveralLabels several;
   LabelsRead read = read_label_rows(request.file, [&](const LabelRow& row) {
     request.stop_if_asked();
-    several.note(row.label);
-    if (row.key.empty()) {
-      kinds_.note(row.number, row.label);
-      return rows_.add({place_of_number(number++), std::string(row.label)});
-    }
-    has_marks_ = has_marks_ || (!is_ascii(row.key) && composed_text(row.key) != row.key);
+    const bool is_new = several.note(row.label);
     note_header(row, request);
-    if (!first_.is_held || !row.may_be_header) add_row(row.number, row.key, row.label, request);
+    if (first_.is_held && row.may_be_header) return;
+    // What is known of a label does not change where it comes again.
+    if (is_new) kinds_.note(row.number, row.label);
+    if (!row.key.empty()) return add_row(row.key, row.label, request);
+    rows_.add({{.name = name_of_number(number++)}, row.label});
   });
   has_likely_header_ = first_.is_held && first_.others == 0 && rows_.count() > 0;
   // Then its key can be that of no file.
@@ -144,7 +137,8 @@ void LabelList::read_rows(const LabelListRequest& request) {
     notes_.push_back(fmt::format("row 1 of {} is taken as its header: {}, {}", printable(path_),
                                  printable(first_.key), printable(first_.label)));
   } else if (first_.is_held) {
-    add_row(1, first_.key, first_.label, request);
+    kinds_.note(1, first_.label);
+    add_row(first_.key, first_.label, request);
   }
   rows_.finish();
   std::string note = kinds_.are_numbers() ? "" : several.note_for(path_);
@@ -173,18 +167,20 @@ void LabelList::note_header(const LabelRow& row, const LabelListRequest& request
   }
   const bool may_be_header = row.key.find_first_of("./\\") == std::string_view::npos &&
                              is_name_label(row.key) && is_name_label(row.label);
-  first_ = {.place = place_of_path(row.key),
+  first_ = {.path = composed_text(row.key),
             .key = std::string(row.key),
             .label = std::string(row.label),
             .is_held = may_be_header,
             .has_suffix = has_suffix};
 }
 
-void LabelList::add_row(std::uint64_t number, std::string_view key, std::string_view label,
+void LabelList::add_row(std::string_view key, std::string_view label,
                         const LabelListRequest& request) {
-  kinds_.note(number, label);
-  rows_.add({place_of_path(shapes_.note(key, request.may_be_windows, request.is_sample)),
-             std::string(label)});
+  const std::string_view path = shapes_.note(key, request.may_be_windows, request.is_sample);
+  if (is_ascii(path)) return rows_.add({place_in(path), label});
+  const std::string composed = composed_text(path);
+  has_marks_ = has_marks_ || composed != path;
+  rows_.add({place_in(composed), label});
 }
 
 // The numbers of ground truth become the names that they stand for.
@@ -200,7 +196,7 @@ void LabelList::name_synsets(const LabelListRequest& request) {
           .at(path_)
           .hint("take both files from the same devkit");
     }
-    named.add({std::move(next->place), synsets.names[static_cast<std::size_t>(number - 1)]});
+    named.add({next->place, synsets.names[static_cast<std::size_t>(number - 1)]});
   }
   named.finish();
   rows_ = std::move(named);
@@ -220,10 +216,10 @@ void LabelList::choose_match(const LabelListRequest& request) {
   for (std::string& note : shapes_.notes(path_, match_)) notes_.push_back(std::move(note));
 }
 
-LabelPlace LabelList::place_of(std::string_view folder, std::string_view name,
-                               std::uint64_t number) const {
-  if (match_ == KeyMatch::position) return place_of_number(number);
-  return place_of_path(key_of_file(match_, folder, name));
+std::string LabelList::path_for(std::string_view folder, std::string_view name,
+                                std::uint64_t number) const {
+  if (match_ == KeyMatch::position) return name_of_number(number);
+  return composed_text(key_of_file(match_, folder, name));
 }
 
 Error LabelList::likely_header() const {
@@ -245,29 +241,30 @@ void LabelList::refuse_none() const {
 std::vector<std::string> LabelList::class_names() const { return {names_.begin(), names_.end()}; }
 
 std::optional<LabelList::Row> LabelList::next() {
-  std::optional<PlacedLabel> next = rows_.next();
+  const std::optional<PlacedLabel> next = rows_.next();
   if (!next) return std::nullopt;
-  Row row{.place = std::move(next->place), .text = std::move(next->label)};
-  if (row.place == previous_) {
-    throw Error(Code::bad_content, "path '{}' has more than one row", printable(path_of(row.place)))
+  Row row{.place = next->place, .text = next->label};
+  if (has_previous_ && row.place == place_in(previous_)) {
+    throw Error(Code::bad_content, "path '{}' has more than one row", printable(row.place.path()))
         .at(path_)
         .hint("remove all but one of them");
   }
-  previous_ = row.place;
+  previous_.assign(row.place.folder).append("/").append(row.place.name);
+  has_previous_ = true;
   if (are_numbers_) row.number = parse_integer_label(row.text).value_or(0);
   return row;
 }
 
 std::string LabelList::key_of(const Row& row) const {
-  if (match_ != KeyMatch::position) return path_of(row.place);
+  if (match_ != KeyMatch::position) return row.place.path();
   std::uint64_t number = 0;
   (void)std::from_chars(row.place.name.data(), row.place.name.data() + row.place.name.size(),
                         number);
   return fmt::format("row {}", number + 1);
 }
 
-Error LabelList::unmatched(const Row& row, const std::string& root, const std::string& like) const {
-  const std::string path = path_of(row.place);
+Error LabelList::unmatched(const std::string& path, const std::string& root,
+                           const std::string& like) const {
   if (path.size() > like.size() && !like.empty()) {
     return Error(Code::bad_content, "'{}' below {} is not '{}': the path has more in front",
                  printable(like), printable(root), printable(path))

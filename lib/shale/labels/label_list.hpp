@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/io/sorted_table.hpp"
 #include "shale/labels/label_rows.hpp"
 
@@ -27,9 +28,10 @@ enum class KeyMatch {
 /// What the keys of a file have, which says how they name files.
 class KeyShapes {
  public:
-  /// The key as a path with slashes, without "./" in front. `is_windows`: back-slashes are slashes.
-  [[nodiscard]] std::string note(std::string_view key, bool is_windows,
-                                 const std::function<bool(std::string_view)>& is_sample);
+  /// The key as a path with slashes, without "./" in front; valid as long as the key, and until the
+  /// next call. `is_windows`: back-slashes are slashes.
+  [[nodiscard]] std::string_view note(std::string_view key, bool is_windows,
+                                      const std::function<bool(std::string_view)>& is_sample);
   [[nodiscard]] KeyMatch match(bool has_nested_files) const;
   [[nodiscard]] bool have_suffixes() const { return have_suffixes_; }
   /// What the user should know of the keys in `path`.
@@ -37,16 +39,18 @@ class KeyShapes {
 
  private:
   bool have_folders_ = false, have_suffixes_ = false, have_back_slashes_ = false;
+  std::string with_slashes_;
 };
 
 /// What the key of a file is, as `match` has it; of position none.
 [[nodiscard]] std::string key_of_file(KeyMatch match, std::string_view folder,
                                       std::string_view name);
 
-/// What a row is found by: a folder and a name, or what of both its key has. Where there are no
-/// keys, the name is the number of the row, 20 digits.
+/// What a row is found by: a folder and a name, or what of both its key has, of a text elsewhere.
+/// Where there are no keys, the name is the number of the row, 20 digits.
 struct LabelPlace {
-  std::string folder = {}, name = {};
+  std::string_view folder = {}, name = {};
+  [[nodiscard]] std::string path() const { return join_path(folder, name); }
   static auto columns(auto& row) { return std::tie(row.folder, row.name); }
   friend bool operator==(const LabelPlace&, const LabelPlace&) = default;
   friend bool operator<(const LabelPlace& a, const LabelPlace& b) {
@@ -54,10 +58,13 @@ struct LabelPlace {
   }
 };
 
+/// The folder of a path is what is before its last slash.
+[[nodiscard]] LabelPlace place_in(std::string_view path);
+
 /// A row as it is kept.
 struct PlacedLabel {
   LabelPlace place;
-  std::string label;
+  std::string_view label;
   static auto columns(auto& row) { return std::tie(row.place, row.label); }
 };
 
@@ -107,16 +114,17 @@ class LabelList {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// The same where it turned out whether files are in folders, after a request that said so.
   [[nodiscard]] std::vector<std::string> notes(bool has_nested_files) const;
-  /// What the place of the row of a file is: `number` is that of the file in sorted order, from 0.
-  [[nodiscard]] LabelPlace place_of(std::string_view folder, std::string_view name,
-                                    std::uint64_t number) const;
+  /// The path whose place is that of the row of a file: `number` is that of the file in sorted
+  /// order, from 0.
+  [[nodiscard]] std::string path_for(std::string_view folder, std::string_view name,
+                                     std::uint64_t number) const;
 
   struct Row {
-    LabelPlace place;  ///< as place_of says; sorted, the list of files is too
-    std::string text;  ///< the label, without blanks around it
+    LabelPlace place;       ///< as path_for says; sorted, the list of files is too
+    std::string_view text;  ///< the label, without blanks around it
     std::int64_t number = 0;
   };
-  /// The rows in the order of their places, then nullopt.
+  /// The rows in the order of their places, then nullopt. Views are valid until the next call.
   [[nodiscard]] std::optional<Row> next();
   /// Starts again at the first row.
   void rewind();
@@ -125,7 +133,7 @@ class LabelList {
   /// True for the first row of a table without a known header, if it looks like one: its key has no
   /// dot, its label is not a number, and no other row has this label.
   [[nodiscard]] bool may_be_header(const Row& row) const {
-    return has_likely_header_ && row.place == first_.place;
+    return has_likely_header_ && row.place.path() == first_.path;
   }
   [[nodiscard]] bool has_likely_header() const { return has_likely_header_; }
   /// The error for that row where it is not the row of an image.
@@ -134,20 +142,18 @@ class LabelList {
   void refuse_none() const;
   /// The error for a row whose path is not that of an image below `root`. `like`: the path of one
   /// that the key ends with, or that differs in case only; empty: there is none.
-  [[nodiscard]] Error unmatched(const Row& row, const std::string& root,
+  [[nodiscard]] Error unmatched(const std::string& path, const std::string& root,
                                 const std::string& like = {}) const;
 
  private:
   struct FirstRow {
-    LabelPlace place;
-    std::string key, label;
+    std::string path, key, label;
     bool is_held = false;  // it may be a header, and is added behind the others
     bool has_suffix = false;
     std::uint64_t others = 0, rows_with_suffix = 0;  // with the same label, with that of a sample
   };
   void note_header(const LabelRow& row, const LabelListRequest& request);
-  void add_row(std::uint64_t number, std::string_view key, std::string_view label,
-               const LabelListRequest& request);
+  void add_row(std::string_view key, std::string_view label, const LabelListRequest& request);
   void read_rows(const LabelListRequest& request);
   void name_synsets(const LabelListRequest& request);
   void choose_match(const LabelListRequest& request);
@@ -159,11 +165,12 @@ class LabelList {
   bool has_marks_ = false;  // of keys
   LeftOutList left_out_;
   std::vector<std::string> notes_;
-  std::set<std::string> names_;
+  std::set<std::string, std::less<>> names_;
   LabelKinds kinds_;
   FirstRow first_;
   bool are_numbers_ = true, are_reals_ = false, has_likely_header_ = false;
-  std::optional<LabelPlace> previous_;
+  std::string previous_;  // the path of the last row
+  bool has_previous_ = false;
 };
 
 }  // namespace shale

@@ -64,9 +64,9 @@ void refuse_others(const std::string& path) {
       .hint("save its sheet as 'CSV UTF-8', and pass that");
 }
 
-using Names = std::vector<std::string>;
+using Names = std::vector<std::string_view>;
 
-std::vector<std::size_t> positions_of(const Names& names, std::string_view wanted) {
+std::vector<std::size_t> positions_of(CsvRow names, std::string_view wanted) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (trimmed(names[i]) == wanted) found.push_back(i);
@@ -74,8 +74,8 @@ std::vector<std::size_t> positions_of(const Names& names, std::string_view wante
   return found;
 }
 
-bool is_blank(std::span<const std::string> fields) {
-  return std::ranges::all_of(fields, [](const std::string& one) { return trimmed(one).empty(); });
+bool is_blank(CsvRow fields) {
+  return std::ranges::all_of(fields, [](std::string_view one) { return trimmed(one).empty(); });
 }
 
 Names words_in(std::string_view line) {
@@ -90,8 +90,8 @@ Names words_in(std::string_view line) {
 
 // The names in CelebA's list_attr_celeba.txt: a count, a line of names, and a line of one word more
 // for each image.
-std::optional<Names> attributes_of(const std::string& path) {
-  Names names;
+std::optional<std::vector<std::string>> attributes_of(const std::string& path) {
+  std::vector<std::string> names;
   bool is_one = false;
   const InputFile file(path);
   std::array<std::byte, 32> head{};  // the count, which is alone in its line
@@ -100,7 +100,9 @@ std::optional<Names> attributes_of(const std::string& path) {
   TextLines(path, "an image and its attributes").for_each([&](auto line, auto text) {
     if (line == 1) return is_integer(trimmed(text));
     if (line == 3) is_one = words_in(text).size() == names.size() + 1;
-    if (line == 2) names = words_in(text);
+    if (line == 2) {
+      for (const std::string_view word : words_in(text)) names.emplace_back(word);
+    }
     return line == 2 && !names.empty() && !is_integer(names[0]);
   });
   return is_one ? std::optional(std::move(names)) : std::nullopt;
@@ -121,12 +123,11 @@ class RowReader {
       read_json_lines(file_.path, [this](std::uint64_t line, const std::vector<JsonMember>& all) {
         use_members(line, all);
       });
-    } else if (const std::optional<Names> attributes = attributes_of(file_.path)) {
+    } else if (const auto attributes = attributes_of(file_.path)) {
       read_attributes(*attributes);
     } else {
       read_csv(
-          file_.path, [this](std::uint64_t row, const Names& fields) { use_fields(row, fields); },
-          true);
+          file_.path, [this](std::uint64_t row, CsvRow fields) { use_fields(row, fields); }, true);
     }
     return {form_, std::move(left_out_)};
   }
@@ -180,9 +181,9 @@ class RowReader {
         .hint("leave it out");
   }
 
-  void use_fields(std::uint64_t row, const Names& fields) {
+  void use_fields(std::uint64_t row, CsvRow fields) {
     // As spreadsheets write them: what divides the cells, and rows of which nothing is left.
-    const bool is_sheet = fields.size() > 1 && is_blank(std::span(fields).subspan(1));
+    const bool is_sheet = fields.size() > 1 && is_blank(fields.subspan(1));
     if (is_sheet && (trimmed(fields[0]).empty() || (row == 1 && fields[0] == "sep="))) return;
     const bool is_first = std::exchange(is_first_, false);
     if (is_first && take_header(fields)) {
@@ -192,7 +193,7 @@ class RowReader {
     if (form_ == LabelForm::ground_truth) return use_number(row, fields);
     const bool has_all = has_header_ ? last_column() < fields.size() : fields.size() == 2;
     if (!has_all) throw other_width(row, fields);
-    if (width_ > 0 && fields.size() > width_ && !is_blank(std::span(fields).subspan(width_)))
+    if (width_ > 0 && fields.size() > width_ && !is_blank(fields.subspan(width_)))
       throw too_wide(row, fields);
     if (with_cells_) return use_cells(row, fields[key_], cells_of(row, fields));
     std::string_view label = trimmed(fields[label_]);
@@ -207,7 +208,7 @@ class RowReader {
     return last;
   }
 
-  [[nodiscard]] Error other_width(std::uint64_t row, const Names& fields) const {
+  [[nodiscard]] Error other_width(std::uint64_t row, CsvRow fields) const {
     const std::string found = format_counted(fields.size(), "field", "fields");
     return Error(Code::bad_content, "row {} has {}, expected {}", row, found,
                  has_header_ ? fmt::format("at least {}", last_column() + 1) : "path,label")
@@ -218,7 +219,7 @@ class RowReader {
   }
 
   // Which of its cells belong together nobody knows.
-  [[nodiscard]] Error too_wide(std::uint64_t row, const Names& fields) const {
+  [[nodiscard]] Error too_wide(std::uint64_t row, CsvRow fields) const {
     return Error(Code::bad_content, "row {} has {}, but the header has {}", row,
                  format_counted(fields.size(), "field", "fields"), width_)
         .at(file_.path)
@@ -226,8 +227,8 @@ class RowReader {
   }
 
   // Of a first row with other than two fields.
-  static std::string hint_on_header(const Names& fields) {
-    const bool are_names = std::ranges::all_of(fields, [](const std::string& name) {
+  static std::string hint_on_header(CsvRow fields) {
+    const bool are_names = std::ranges::all_of(fields, [](std::string_view name) {
       return is_name_label(trimmed(name)) && name.find_first_of("./\\,='") == std::string::npos;
     });
     if (!are_names)
@@ -248,7 +249,7 @@ class RowReader {
   }
 
   // False if it is a row like the others.
-  bool take_header(const Names& fields) {
+  bool take_header(CsvRow fields) {
     if (names_columns() || with_cells_) {
       const bool is_tiny = is_tiny_imagenet(fields);
       if (is_tiny || !has_two_columns(fields)) {
@@ -287,20 +288,20 @@ class RowReader {
   }
 
   // File, class, and the four sides of a box, without header.
-  [[nodiscard]] static bool is_tiny_imagenet(const Names& fields) {
+  [[nodiscard]] static bool is_tiny_imagenet(CsvRow fields) {
     return fields.size() == 6 && fields[0].find('.') != std::string::npos &&
            !is_integer(trimmed(fields[1])) &&
            std::all_of(fields.begin() + 2, fields.end(),
-                       [](const std::string& side) { return is_integer(trimmed(side)); });
+                       [](std::string_view side) { return is_integer(trimmed(side)); });
   }
 
-  [[nodiscard]] bool has_two_columns(const Names& fields) const {
+  [[nodiscard]] bool has_two_columns(CsvRow fields) const {
     const bool has_names = !positions_of(fields, kLabelColumn).empty();
     return !names_columns() && file_.group_column.empty() && fields.size() == 2 && !has_names;
   }
 
   // By the names in a header, or those of the members of a line.
-  void choose_columns(const Names& names) {
+  void choose_columns(CsvRow names) {
     wanted_.clear();
     key_ = column(names, file_.key_column, kKeyColumns, "key");
     const bool is_one =
@@ -325,7 +326,7 @@ class RowReader {
   }
 
   // Whoever names the label has said what he wants of the file.
-  void leave_out_others(const Names& names) {
+  void leave_out_others(CsvRow names) {
     if (!file_.label_column.empty()) return;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::string_view name = trimmed(names[i]);
@@ -336,7 +337,7 @@ class RowReader {
   }
 
   // The position of the column `asked`, or of the only one with a usual name.
-  [[nodiscard]] std::size_t column(const Names& header, const std::string& asked,
+  [[nodiscard]] std::size_t column(CsvRow header, const std::string& asked,
                                    std::span<const std::string_view> usual, std::string_view what) {
     std::vector<std::size_t> found;
     if (!asked.empty()) {
@@ -356,9 +357,9 @@ class RowReader {
   }
 
   [[nodiscard]] Error no_column(const std::string& asked, std::string_view what, std::size_t found,
-                                const Names& names) const {
+                                CsvRow names) const {
     std::string shown;
-    for (const std::string& name : names)
+    for (const std::string_view name : names)
       shown.append(shown.empty() ? "" : ", ").append(printable(trimmed(name)));
     const std::string name =
         asked.empty() ? fmt::format("for the {}", what) : "'" + printable(asked) + "'";
@@ -376,13 +377,13 @@ class RowReader {
   }
 
   void use_members(std::uint64_t line, const std::vector<JsonMember>& members) {
-    Names names;
-    for (const JsonMember& member : members) names.push_back(member.name);
     line_ = line;
     // Most lines have the members of the one before.
-    if (names_ != names) {
+    if (!names_ || !std::ranges::equal(*names_, members, {}, {}, &JsonMember::name)) {
+      Names names;
+      for (const JsonMember& member : members) names.emplace_back(member.name);
       choose_columns(names);
-      names_ = std::move(names);
+      names_.emplace(names.begin(), names.end());
     }
     const JsonMember &label = members[label_], &key = members[key_];
     using Kind = JsonMember::Kind;
@@ -404,7 +405,7 @@ class RowReader {
     use_row({line, key.text, trimmed(label.text)});
   }
 
-  void use_number(std::uint64_t row, const Names& fields) {
+  void use_number(std::uint64_t row, CsvRow fields) {
     const std::string_view number = trimmed(fields.front());
     if (fields.size() != 1 || !is_integer(number)) {
       throw Error(Code::bad_content, "row {} is not one integer, as the rows before are", row)
@@ -416,7 +417,7 @@ class RowReader {
   }
 
   // Lines of words, behind a count and a line of names.
-  void read_attributes(const Names& attributes) {
+  void read_attributes(const std::vector<std::string>& attributes) {
     if (file_.label_column.empty()) {
       throw Error(Code::bad_content, "has {} for each image: {}",
                   format_counted(attributes.size(), "attribute", "attributes"),
@@ -426,7 +427,7 @@ class RowReader {
                             "with commas for a field of each",
                             printable(attributes.front())));
     }
-    Names header = {std::string(kKeyColumns[0])};
+    Names header = {kKeyColumns[0]};
     header.insert(header.end(), attributes.begin(), attributes.end());
     choose_columns(header);
     has_header_ = true;
@@ -451,7 +452,7 @@ class RowReader {
     return {name, Kind::text, std::string(value)};
   }
 
-  [[nodiscard]] std::vector<JsonMember> cells_of(std::uint64_t row, const Names& fields) const {
+  [[nodiscard]] std::vector<JsonMember> cells_of(std::uint64_t row, CsvRow fields) const {
     std::vector<JsonMember> cells;
     cells.reserve(wanted_.size());
     for (const Wanted& one : wanted_) cells.push_back(cell_of(one.name, fields[one.at]));
@@ -519,8 +520,8 @@ class RowReader {
   bool has_header_ = false, is_first_ = true;
   std::size_t width_ = 0;  // of the header, if there is one
   std::size_t key_ = 0, label_ = 1;
-  std::uint64_t line_ = 0;      // of JSON lines
-  std::optional<Names> names_;  // of the members of the last one
+  std::uint64_t line_ = 0;                         // of JSON lines
+  std::optional<std::vector<std::string>> names_;  // of the members of the last one
   LeftOutList left_out_;
 };
 

@@ -24,7 +24,7 @@ class MetadataReader {
         use_members(line, members);
       });
     } else {
-      read_csv(path_, [this](std::uint64_t row, const std::vector<std::string>& fields) {
+      read_csv(path_, [this](std::uint64_t row, CsvRow fields) {
         row == 1 ? take_header(fields) : use_fields(row, fields);
       });
     }
@@ -39,10 +39,10 @@ class MetadataReader {
     return Error(Code::bad_content, "{} {} {}", is_json_ ? "line" : "row", row, fact).at(path_);
   }
 
-  void take_header(const std::vector<std::string>& fields) {
+  void take_header(CsvRow fields) {
     is_known_ = true;
     is_metadata_ = std::ranges::any_of(
-        fields, [](const std::string& name) { return trimmed(name) == kFileNameColumn; });
+        fields, [](std::string_view name) { return trimmed(name) == kFileNameColumn; });
     if (!is_metadata_) return;
     std::set<std::string_view> names;
     cells_.reserve(fields.size());
@@ -62,7 +62,7 @@ class MetadataReader {
     }
   }
 
-  void use_fields(std::uint64_t row, const std::vector<std::string>& fields) {
+  void use_fields(std::uint64_t row, CsvRow fields) {
     if (!is_metadata_) return;
     if (fields.size() != cells_.size() + 1)
       throw at_row(row,

@@ -16,11 +16,14 @@ constexpr std::string_view kSeparators = "|;,";
 
 }  // namespace
 
-void SeveralLabels::note(std::string_view label) {
-  if (const auto found = cells_.find(label); found != cells_.end())
+bool SeveralLabels::note(std::string_view label) {
+  if (const auto found = cells_.find(label); found != cells_.end()) {
     ++found->second.count;
-  else if (cells_.size() < kMostLabels && label.size() <= kLongestLabel)
+    return false;
+  }
+  if (cells_.size() < kMostLabels && label.size() <= kLongestLabel)
     cells_.emplace(label, Cells{1, cells_.size()});
+  return true;
 }
 
 // Names that a character divides are few, and come again in other cells.

@@ -11,7 +11,8 @@ namespace shale {
 /// labels that differ; others, and those of more than 1 KiB, are not looked at.
 class SeveralLabels {
  public:
-  void note(std::string_view label);
+  /// False for a label that is known to have come before.
+  bool note(std::string_view label);
   /// A sentence that names --label-separator; empty: they do not. `path`: of the file.
   [[nodiscard]] std::string note_for(const std::string& path) const;
 

@@ -76,9 +76,9 @@ class ScratchView {
 // The cells of all rows, on disk.
 class StoredRows {
  public:
-  void add(const std::vector<std::string>& cells) {
+  void add(CsvRow cells) {
     begins_.append(bytes_of(bytes()));
-    for (const std::string& cell : cells) {
+    for (const std::string_view cell : cells) {
       cells_.append(bytes_of(std::uint64_t{cell.size()}));
       cells_.append(as_bytes(cell));
     }
@@ -136,7 +136,7 @@ class TableSource final : public OrderableSource {
  public:
   TableSource(const std::string& path, const Events& events) : path_(path) {
     if (is_table_name(path)) {
-      read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& cells) {
+      read_csv(path, [&](std::uint64_t row, CsvRow cells) {
         events.stop_if_asked();
         row == 1 ? take_header(cells) : take_row(row, cells);
       });
@@ -175,8 +175,8 @@ class TableSource final : public OrderableSource {
     return Error(Code::bad_content, "row {} {}", row, fact).at(path_);
   }
 
-  void take_header(const std::vector<std::string>& cells) {
-    for (const std::string& cell : cells) {
+  void take_header(CsvRow cells) {
+    for (const std::string_view cell : cells) {
       const std::string name(trimmed(cell));
       if (name.empty() || std::ranges::find(columns_, name, &ColumnFacts::name) != columns_.end()) {
         throw at_row(1, name.empty() ? std::string("has a column without name")
@@ -185,10 +185,10 @@ class TableSource final : public OrderableSource {
       }
       columns_.push_back({.name = name});
     }
-    for (const std::string& cell : cells) add_to_hash(trimmed(cell));
+    for (const std::string_view cell : cells) add_to_hash(trimmed(cell));
   }
 
-  void take_row(std::uint64_t row, const std::vector<std::string>& cells) {
+  void take_row(std::uint64_t row, CsvRow cells) {
     if (cells.size() != columns_.size()) {
       throw at_row(row,
                    fmt::format("has {}, expected {} as in row 1",
@@ -203,14 +203,14 @@ class TableSource final : public OrderableSource {
   }
 
   void take_annotations(const Events& events) {
-    std::vector<std::string> cells;
+    std::vector<std::string_view> cells;
     AnnotationsRead read = read_coco({.path = path_,
                                       .scratch_folder = temporary_folder(),
                                       .stop_if_asked = [&events] { events.stop_if_asked(); }},
                                      [&](const AnnotationRow& row) {
-                                       cells = {std::string(row.key)};
+                                       cells = {row.key};
                                        for (const JsonMember& cell : row.cells)
-                                         cells.push_back(cell.text);
+                                         cells.emplace_back(cell.text);
                                        if (columns_.empty()) take_types(row);
                                        take_row(row.number, cells);
                                      });

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,10 @@
 
 namespace shale {
 
+/// The fields of a row: valid while it is used.
+using CsvRow = std::span<const std::string_view>;
+using UseCsvRow = std::function<void(std::uint64_t row, CsvRow fields)>;
+
 /// Reads a CSV file row by row; quotes as RFC 4180 has them; UTF-8, or UTF-16 with a byte order
 /// mark in front, which is skipped. What divides fields is found in the first lines: a comma,
 /// unless it is a decimal one, a semicolon, a tab, or '|' if all lines have as many.
@@ -19,10 +24,7 @@ namespace shale {
 /// words; several blanks count as one. Memory: one row. Errors: Code::bad_content with the row's
 /// number for a quote that is never closed or a row that takes more than 1 MiB, and for what is not
 /// UTF-16.
-void read_csv(
-    const std::string& path,
-    const std::function<void(std::uint64_t row, const std::vector<std::string>& fields)>& use,
-    bool may_use_blanks = false);
+void read_csv(const std::string& path, const UseCsvRow& use, bool may_use_blanks = false);
 
 /// Without the byte order mark of UTF-8 in front of a string.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);

@@ -290,9 +290,9 @@ std::vector<std::string> skipped_keys(const RepairRequest& request, const Writin
   if (run.left_out(source) == 0) return keys;
   const std::string path = join_path(request.dataset, list_name(kSkippedName, run.number));
   std::uint64_t bytes = 0;
-  read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+  read_csv(path, [&](std::uint64_t row, CsvRow fields) {
     if (row <= 1 + source.skipped || fields.empty()) return;
-    keys.push_back(fields.front());
+    keys.emplace_back(fields.front());
     bytes += sizeof(std::string) + fields.front().size();
     if (bytes <= request.memory_bytes / 4) return;
     throw Error(Code::limit, "the list takes more than {} of memory",

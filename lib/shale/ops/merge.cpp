@@ -295,9 +295,10 @@ void join_list(const Parts& parts, std::string_view name, const WorkFolder& work
       if (file.name != name) continue;
       const std::string path = join_path(part, name);
       prove_file(InputFile(path), file);
-      read_csv(path, [&](std::uint64_t row, const std::vector<std::string>& fields) {
-        if (!joined) return void(joined.emplace(work.path(), std::string(name), fields));
-        if (row > 1) joined->add(fields);
+      read_csv(path, [&](std::uint64_t row, CsvRow fields) {
+        const std::vector<std::string> texts(fields.begin(), fields.end());
+        if (!joined) return void(joined.emplace(work.path(), std::string(name), texts));
+        if (row > 1) joined->add(texts);
       });
     }
   }

@@ -147,11 +147,10 @@ void ProvedLists::read(std::string_view list, const UseRow& use) const {
   for (const std::string& name : whole_) {
     if (!is_list_name(name, list)) continue;
     try {
-      read_csv(join_path(set_.request().dataset, name),
-               [&](std::uint64_t row, const std::vector<std::string>& fields) {
-                 if (row % 4096 == 0) set_.events().stop_if_asked();
-                 if (row > 1 && fields.size() >= 2) use(cut_off(fields));
-               });
+      read_csv(join_path(set_.request().dataset, name), [&](std::uint64_t row, CsvRow fields) {
+        if (row % 4096 == 0) set_.events().stop_if_asked();
+        if (row > 1 && fields.size() >= 2) use(cut_off({fields.begin(), fields.end()}));
+      });
     } catch (const Error& error) {
       set_.meet(finding_of_damage(error));
     }

@@ -105,20 +105,20 @@ class DatasetSource final : public OrderableSource {
   }
 
   void list_ignored(const ReasonSink& sink) override {
-    read_list(kIgnoredName, [&](const std::vector<std::string>& fields) {
+    read_list(kIgnoredName, [&](CsvRow fields) {
       if (fields.size() == 2) sink(fields[0], fields[1]);
     });
   }
 
   void list_skipped(const SkippedSink& sink) override {
-    read_list(kSkippedName, [&](const std::vector<std::string>& fields) {
+    read_list(kSkippedName, [&](CsvRow fields) {
       if (fields.size() != 3) {
         throw Error(Code::unsupported, "{} has {} columns: it was written before 0.2.0",
                     kSkippedName, fields.size())
             .at(dataset_.paths.lists)
             .hint("convert the dataset's source again");
       }
-      sink({fields[0], fields[1], fields[2]});
+      sink({std::string(fields[0]), std::string(fields[1]), std::string(fields[2])});
     });
   }
 
@@ -275,9 +275,8 @@ class DatasetSource final : public OrderableSource {
     return bytes;
   }
 
-  void read_list(std::string_view name,
-                 const std::function<void(const std::vector<std::string>&)>& sink) const {
-    const auto take = [&](std::uint64_t row, const std::vector<std::string>& fields) {
+  void read_list(std::string_view name, const std::function<void(CsvRow fields)>& sink) const {
+    const auto take = [&](std::uint64_t row, CsvRow fields) {
       if (row > 1) sink(fields);
     };
     if (lost_lists_.contains(name)) return;

@@ -169,9 +169,10 @@ void read_skipped(const WorkFolder& work, ConvertReport& report) {
   constexpr std::size_t kMostShown = 1000;
   const std::string list = join_path(work.path(), list_name(kSkippedName, 0));
   if (report.skipped == 0 || !stands(list)) return;
-  read_csv(list, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+  read_csv(list, [&](std::uint64_t row, CsvRow fields) {
     if (row > 1 && fields.size() == 3 && report.first_skipped.size() < kMostShown)
-      report.first_skipped.push_back({fields[0], fields[1], fields[2]});
+      report.first_skipped.push_back(
+          {std::string(fields[0]), std::string(fields[1]), std::string(fields[2])});
   });
 }
 

@@ -261,9 +261,10 @@ void Conversion::prove_stream() const {
 // The first ones of the run before: its list begins with those that the input had left out already.
 void Conversion::show_earlier_skips() {
   const std::uint64_t before = source_.info().skipped + 1;  // and the header
-  read_csv(skipped_path_, [&](std::uint64_t row, const std::vector<std::string>& fields) {
+  read_csv(skipped_path_, [&](std::uint64_t row, CsvRow fields) {
     if (row > before && fields.size() == 3 && first_skipped_.size() < shown_skips_)
-      first_skipped_.push_back({fields[0], fields[1], fields[2]});
+      first_skipped_.push_back(
+          {std::string(fields[0]), std::string(fields[1]), std::string(fields[2])});
   });
 }
 
@@ -341,8 +342,8 @@ void Conversion::take_totals(Manifest& manifest) const {
 void Conversion::for_each_skipped(const std::function<void(const std::string&)>& use) {
   if (state_.skipped == 0) return;
   (void)skipped_list_.sync();
-  read_csv(skipped_path_, [&](std::uint64_t row, const std::vector<std::string>& fields) {
-    if (row > 1) use(fields.front());
+  read_csv(skipped_path_, [&](std::uint64_t row, CsvRow fields) {
+    if (row > 1) use(std::string(fields.front()));
   });
 }
 

@@ -228,11 +228,10 @@ class SampleComparison {
   void list_skipped(ComparedRows& list) const {
     for (const ManifestFile& file : manifest_.files) {
       if (!is_list_name(file.name, kSkippedName)) continue;
-      read_csv(join_path(request_.dataset, file.name),
-               [&](std::uint64_t row, const std::vector<std::string>& fields) {
-                 events_.stop_if_asked();
-                 if (row > 1 && !fields.empty()) list.add({fields[0], kSkipped});
-               });
+      read_csv(join_path(request_.dataset, file.name), [&](std::uint64_t row, CsvRow fields) {
+        events_.stop_if_asked();
+        if (row > 1 && !fields.empty()) list.add({std::string(fields[0]), kSkipped});
+      });
     }
   }
 

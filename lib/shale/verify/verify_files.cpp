@@ -169,7 +169,7 @@ void FileChecks::count_rows(std::string_view list, std::string_view what, std::u
     if (damaged_.contains(file.name)) return;  // what is wrong with it was said
     try {
       read_csv(join_path(dataset_.paths.lists, file.name),
-               [&](std::uint64_t row, const std::vector<std::string>&) { rows += row > 1; });
+               [&](std::uint64_t row, CsvRow) { rows += row > 1; });
     } catch (const Error&) {
       return;  // as above
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "shale/labels/label_list.hpp"
 
@@ -26,7 +27,7 @@ struct Labels {
     are_numbers = list.are_numbers();
     names = list.class_names();
     while (std::optional<LabelList::Row> row = list.next()) {
-      rows.push_back(row->place.folder + '|' + row->place.name + '|' + row->text);
+      rows.push_back(fmt::format("{}|{}|{}", row->place.folder, row->place.name, row->text));
       numbers.push_back(row->number);
     }
   }

@@ -21,9 +21,9 @@ Rows rows_of(const std::string& content, bool may_use_blanks = false) {
   Rows rows;
   read_csv(
       dir / "list.csv",
-      [&](std::uint64_t row, const std::vector<std::string>& fields) {
+      [&](std::uint64_t row, CsvRow fields) {
         CHECK(row == rows.size() + 1);
-        rows.push_back(fields);
+        rows.emplace_back(fields.begin(), fields.end());
       },
       may_use_blanks);
   return rows;
