@@ -93,6 +93,10 @@ NOT_FOLLOWED = {
         "if it holds numbers without a header, pass --raw with their type, and the length of a row: --raw uint16,400",
         "leave it out, or pass --raw with the type of the numbers",
     ),
+    "of splits by groups: done in tests/cli/cases/convert_label_fields.txt": (
+        "none of them is: name the samples of each part in a file, --split train=FILE,val=FILE",
+        "pass --split-group with one of: ",
+    ),
     "needs archives of files, which tests/interop/test_zip_archives.py writes": ("run 'shale convert {} OUT --to {}",),
     "needs samples without an image or with several, of an input with names": ("name the field of the images with --fields",),
     "needs files that other writers make, or is told by shale.Dataset (tests/interop/test_set_index.py)": (

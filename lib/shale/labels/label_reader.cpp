@@ -6,6 +6,7 @@
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/data/byte_swap.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/data/fixed_value.hpp"
@@ -22,19 +23,23 @@ LabelReader::LabelReader(const SourceInfo& source)
 
 LabelReader::LabelReader(const SourceInfo& source, std::string_view field) : LabelReader(source) {
   field_ = source.schema.find(field);
-  const bool can_be_read = field_ && [&] {
-    const Kind kind = source.schema.fields[*field_].kind;
-    return kind == Kind::integer ||
-           (!source.row_bytes && (kind == Kind::real || kind == Kind::text));
-  }();
-  if (can_be_read) return;
-  std::string names;
-  for (const Field& one : source.schema.fields)
+  const auto can_be_read = [&](const Field& one) {
+    return one.kind == Kind::integer ||
+           (!source.row_bytes && (one.kind == Kind::real || one.kind == Kind::text));
+  };
+  if (field_ && can_be_read(source.schema.fields[*field_])) return;
+  std::string names, readable;
+  for (const Field& one : source.schema.fields) {
     names.append(names.empty() ? "" : ", ").append(printable(one.name));
+    if (can_be_read(one))
+      readable.append(readable.empty() ? "" : ", ").append(shell_word(one.name));
+  }
   throw Error(Code::usage,
               "--split-group '{}' is not a field of integers or text; the fields are {}",
               printable(field), names)
-      .hint("name one of them");
+      .hint(readable.empty() ? "none of them is: name the samples of each part in a file, --split "
+                               "train=FILE,val=FILE"
+                             : "pass --split-group with one of: " + readable);
 }
 
 const std::vector<std::int64_t>& LabelReader::of(const PendingSample& sample) {
