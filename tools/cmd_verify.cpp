@@ -10,6 +10,7 @@
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/browse/indexed_join.hpp"
 #include "shale/browse/verify_join.hpp"
@@ -17,6 +18,7 @@
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
 #include "shale/folders/folder_request.hpp"
+#include "shale/labels/label_pattern.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/labels/table_source.hpp"
 #include "shale/manifest/manifest_file.hpp"
@@ -161,7 +163,10 @@ std::string hint_of_repair(const std::string& dataset) {
                 });
     is_flat = is_flat || run.source.kind == kFlatFolder;
   }
-  std::string options = is_flat ? "--labels" : "";
+  const std::string pattern = option_of(manifest, kLabelFromOption);
+  std::string options = !is_flat          ? ""
+                        : pattern.empty() ? "--labels"
+                                          : "--label-from " + shell_word(pattern);
   if (is_chosen) {
     options += options.empty() ? "" : " and the ";
     options += "--split (with its --seed), --select, --exclude, --classes or --limit";

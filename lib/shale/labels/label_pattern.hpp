@@ -8,6 +8,10 @@
 
 namespace shale {
 
+/// The option that has the pattern, for those who compare a dataset with its input again.
+/// What makes two conversions the same are the labels.
+inline constexpr std::string_view kLabelFromOption = "label_from";
+
 /// Where the class of a file is in its name: "{label}_{*}.jpg", or a regular expression with a
 /// named group, "(?P<label>[a-z]+)\d+". {label} takes as much as it can, {*} anything, both within
 /// one name. A pattern is that of the whole name, or, where it has a slash, of the whole path

@@ -9,6 +9,7 @@
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/labels/class_table.hpp"
+#include "shale/labels/label_pattern.hpp"
 #include "shale/labels/sample_choice.hpp"
 #include "shale/partners/file_pairs.hpp"
 
@@ -104,6 +105,8 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabelsOption, source.labels.hex());
+  if (!request.labels.pattern.empty())
+    options.emplace_back(kLabelFromOption, request.labels.pattern);
   return options;
 }
 
@@ -112,7 +115,8 @@ Identity identity_of(const Manifest& manifest) {
   if (!manifest.runs.empty()) identity.emplace_back(kRuns, std::to_string(manifest.runs.size()));
   identity.emplace_back("to", manifest.format);
   for (const auto& option : manifest.options) {
-    if (option.first != kLabelsOption) identity.push_back(option);
+    if (option.first != kLabelsOption && option.first != kLabelFromOption)
+      identity.push_back(option);
   }
   for (const ManifestTransform& transform : manifest.transform) {
     const std::string of_field = " of " + printable(transform.field);

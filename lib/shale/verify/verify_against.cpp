@@ -8,6 +8,7 @@
 #include "shale/archives/tar_stream.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/transform.hpp"
@@ -16,6 +17,7 @@
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/io/temporary_folder.hpp"
+#include "shale/labels/label_pattern.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
@@ -306,6 +308,13 @@ std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
   return open_tar_stream(path, std::move(opened), request);
 }
 
+// With which the labels are found again.
+std::string labels_words(const Manifest& manifest) {
+  const std::string pattern = option_of(manifest, kLabelFromOption);
+  return pattern.empty() ? "--labels with the file that has them"
+                         : "--label-from " + shell_word(pattern);
+}
+
 // Files as the samples of a tar of WebDataset's that was made of them: their names up to the first
 // dot are its keys.
 class NamesToTheDot final : public SourceOver {
@@ -478,7 +487,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   if (is_of_tars) source = as_samples_of_tar(std::move(source), manifest, against);
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
   if (!compares_labels && metadata.empty() && label_of(manifest))
-    log.note("labels were not compared: pass --labels with the file that has them");
+    log.note("labels were not compared: pass " + labels_words(manifest));
   compare_files(*source, request, dataset, against, compares_labels, log);
 }
 
