@@ -46,8 +46,8 @@ class KeyShapes {
 [[nodiscard]] std::string key_of_file(KeyMatch match, std::string_view folder,
                                       std::string_view name);
 
-/// What a row is found by: a folder and a name, or what of both its key has, of a text elsewhere.
-/// Where there are no keys, the name is the number of the row, 20 digits.
+/// What a row is found by: a folder and a name, or what of both its key has. Where there are no
+/// keys, the name is the number of the row, 20 digits. Views of what others own.
 struct LabelPlace {
   std::string_view folder = {}, name = {};
   [[nodiscard]] std::string path() const { return join_path(folder, name); }
