@@ -7,6 +7,8 @@ COVERED_BY = {
     "native/shard_lists": ("tests/interop/test_native_indexes.py", "test_splits_follow_the_names"),
     "native/tar_indexes": ("tests/interop/test_native_indexes.py", "test_names_that_break_an_index_are_refused_by_name"),
     "native/tar_walk": ("tests/interop/test_native_indexes.py", "test_large_members_and_headers_far_apart"),
+    "manifest/csv_chunks": ("tests/unit/manifest/test_csv.cpp", "however many threads parse it"),
+    "manifest/csv_parser": ("tests/unit/manifest/test_csv.cpp", "rows are split as RFC 4180 has it"),
     "manifest/text_decoder": ("tests/unit/manifest/test_csv.cpp", "UTF-16 of both orders"),
     "labels/several_labels": ("tests/cli/cases/convert_label_fields.txt", "look like several in a cell"),
     "layouts/float_datum": ("tests/interop/test_value_kinds.py", "float_data"),

@@ -29,7 +29,7 @@ ROOMS = INSTALLED | {
     "flow": "base",
     "image": "base data",
     "pixels": "base image",
-    "manifest": "base io data",
+    "manifest": "base io data flow",
     "shards": "base io data wire format flow manifest",
     "arrays": "base io data wire format shards",
     "datasets": "base io data format flow manifest shards wire",

@@ -45,8 +45,8 @@ class FolderList final : public InputList {
     info_.keys_are_unique = true;
     if (tree_->is_archive()) info_.on_damage = request_.on_damage;
     if (!open_stored_listing()) walk();
-    list_ignored(
-        [this](std::string_view, std::string_view reason) { add_untaken(info_.left_out, reason); });
+    if (listing_ || has_untaken_)
+      list_ignored([this](auto, auto reason) { add_untaken(info_.left_out, reason); });
     std::ranges::move(notes_on_untaken(info_.left_out), std::back_inserter(info_.notes));
     make_schema();
   }
@@ -97,8 +97,7 @@ class FolderList final : public InputList {
   void list_ignored(const ReasonSink& sink) override {
     if (listing_) return listing_->for_each_ignored(sink);
     ignored_.rewind();
-    while (const std::optional<IgnoredEntry> next = ignored_.next())
-      sink(next->entry, next->reason);
+    while (const auto next = ignored_.next()) sink(next->entry, next->reason);
   }
 
  private:
@@ -200,9 +199,10 @@ class FolderList final : public InputList {
     return file;
   }
 
-  void ignore(std::string_view folder, std::string_view name, std::string_view reason) {
+  void ignore(std::string_view entry, std::string_view reason) {
     ++info_.ignored;
-    ignored_.add({join_path(folder, name), reason});
+    ignored_.add({entry, reason});
+    has_untaken_ = has_untaken_ || is_untaken(reason);
   }
 
   [[nodiscard]] bool is_sample(std::string_view folder, std::string_view name,
@@ -218,9 +218,9 @@ class FolderList final : public InputList {
                     std::string_view otherwise = {}) {
     if (otherwise.empty())
       otherwise = sought_.are_images() ? "not the suffix of an image" : "not a suffix of --ext";
-    if (!sought_.are_images()) return ignore(folder, name, otherwise);
-    const std::string path = join_path(request_.root, join_path(folder, name));
-    ignore(folder, name, untaken_pictures_.reason_for(path, otherwise, tree_->place_of(offset)));
+    const std::string entry = join_path(folder, name), path = join_path(request_.root, entry);
+    if (!sought_.are_images()) return ignore(entry, otherwise);
+    ignore(entry, untaken_pictures_.reason_for(path, otherwise, tree_->place_of(offset)));
   }
 
   // One image of class rank `rank`, in `folder` relative to the root.
@@ -247,7 +247,7 @@ class FolderList final : public InputList {
   // After the list of samples.
   void match_metadata() {
     metadata_->read([this](std::string_view folder, std::string_view name) {
-      ignore(folder, name, "no column file_name");
+      ignore(join_path(folder, name), "no column file_name");
     });
     notes_on_metadata_ = metadata_->notes();
     info_.notes.insert(info_.notes.end(), notes_on_metadata_.begin(), notes_on_metadata_.end());
@@ -285,7 +285,7 @@ class FolderList final : public InputList {
       metadata_->add_sample(key_of_file(match, row->folder, row->name));
     }
     files_->rewind();
-    std::string note = metadata_->match([&](const std::string& row) { ignore("", row, reason); });
+    std::string note = metadata_->match([&](const std::string& row) { ignore(row, reason); });
     if (!note.empty()) info_.notes.push_back(std::move(note));
     has_metadata_ = true;
     metadata_fields_ = metadata_->fields();
@@ -318,7 +318,7 @@ class FolderList final : public InputList {
       if (std::ranges::count(pairs_->fields(), file.suffix, &PairField::suffix) > 0)
         reason = kNoSample;
       if (may_be_field && file.has_name_of_a_sample) reason = reason_of_partner(file.suffix);
-      if (reason == kNoSample) return ignore(file.folder, file.file, reason);
+      if (reason == kNoSample) return ignore(join_path(file.folder, file.file), reason);
       ignore_other(file.folder, file.file, file.offset, reason);
     };
     if (request_.files.pairs.suffixes.empty())
@@ -342,9 +342,7 @@ class FolderList final : public InputList {
   }
 
   void match_folders() {
-    const ReasonSink pass_over = [this](std::string_view entry, std::string_view reason) {
-      ignore("", entry, reason);
-    };
+    const ReasonSink pass_over = [this](auto entry, auto reason) { ignore(entry, reason); };
     add_joined_folders(request_, *pairs_, pass_over);
     add_samples(request_, patterns_, *files_, *pairs_);
     match_joined_folders(request_, *pairs_, pass_over);
@@ -394,7 +392,8 @@ class FolderList final : public InputList {
     WalkOptions options = walk_options();
     options.pass_over = [&](std::string_view directory, std::string_view name, PassedOver reason) {
       const bool is_missing = reason == PassedOver::special && sought_.takes(name);
-      ignore(folder_of(directory), name, is_missing ? reason_of_special(name) : text_of(reason));
+      ignore(join_path(folder_of(directory), name),
+             is_missing ? reason_of_special(name) : text_of(reason));
     };
     options.enters = request_.enters;
     const WalkCounts counts = tree_->walk(folder, options, [&](const WalkedFile& file) {
@@ -412,11 +411,11 @@ class FolderList final : public InputList {
   }
 
   void ignore_loose(const FolderEntry& entry) {
-    if (is_hidden_name(entry.name)) return ignore("", entry.name, "hidden");
+    if (is_hidden_name(entry.name)) return ignore(entry.name, "hidden");
     const bool is_taken = is_sample("", entry.name, entry.offset);
     if (!is_taken && loose_archives_.add(entry.name)) return;
     if (!is_taken) return ignore_other("", entry.name, entry.offset, "beside the class folders");
-    ignore("", entry.name, reason_of_loose(entry.name));
+    ignore(entry.name, reason_of_loose(entry.name));
     ++loose_files_;
   }
 
@@ -432,7 +431,7 @@ class FolderList final : public InputList {
       if (!is_hidden_name(entry.name) || request_.files.hidden == HiddenPolicy::keep) {
         classes.push_back(entry.name);
       } else {
-        ignore("", entry.name, "hidden");
+        ignore(entry.name, "hidden");
         refuse_hidden_images(request_, *tree_, sought_, entry.name);
       }
     }
@@ -445,7 +444,7 @@ class FolderList final : public InputList {
     if (classes.empty() && !request_.files.allow_empty) throw sought_.none_in(request_.root);
     if (!classes.empty() && std::all_of(classes.begin(), classes.end(), is_split_name))
       throw holds_splits(request_.root, classes, tree_->is_archive());
-    const auto ignore_archive = [&](const auto& name, auto reason) { ignore("", name, reason); };
+    const auto ignore_archive = [&](const auto& name, auto reason) { ignore(name, reason); };
     loose_archives_.settle(classes, tree_->is_archive(), ignore_archive, info_.notes);
     const ClassTable table = table_with(request_, classes, request_.root);
     std::ranges::move(notes_on_classes(classes, table, request_.classes.order),
@@ -515,6 +514,7 @@ class FolderList final : public InputList {
       info_.notes.push_back(note_on_marks(request_.labels.path, found.have_marks()));
     std::optional<ClassTable> table;
     std::uint64_t unmatched = 0, of_other_classes = 0;
+    std::string entry, prefix = request_.labels.name() + ": ";
     const LabelJoin join{
         .request = request_,
         .sought = sought_,
@@ -523,10 +523,10 @@ class FolderList final : public InputList {
         .add = [&](const WalkedFile& file,
                    std::optional<std::int64_t> label) { add(0, file.directory, file, label); },
         .unmatched =
-            [&, prefix = request_.labels.name() + ": "](const LabelList::Row& row) {
+            [&](const LabelList::Row& row) {
               ++unmatched;
               of_other_classes += table && !table->label_of(row.text) ? 1 : 0;
-              ignore("", prefix + labels.key_of(row), "a label without file");
+              ignore(labels.append_key(entry = prefix, row), "a label without file");
             }};
     const bool makes_table = (!is_given || request_.classes.adds) && !labels.are_numbers();
     std::vector<std::string> names;
@@ -578,7 +578,7 @@ class FolderList final : public InputList {
   std::vector<Field> metadata_fields_, own_;
   std::vector<std::shared_ptr<const Field>> arrays_;  // before those of the metadata
   std::optional<Error> unknown_class_;                // a class folder that is none of the classes
-  bool has_metadata_ = false, leaves_metadata_ = false, has_labels_ = true;
+  bool has_metadata_ = false, leaves_metadata_ = false, has_labels_ = true, has_untaken_ = false;
   std::string partial_pairs_, image_folders_;
   std::vector<std::string> notes_on_metadata_;
   LooseArchives loose_archives_;

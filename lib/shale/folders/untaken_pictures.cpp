@@ -160,6 +160,12 @@ std::vector<std::string> notes_on_untaken(const LeftOutList& left_out) {
                       lacks_library ? "with libheif installed (libheif1), " : "")};
 }
 
+bool is_untaken(std::string_view reason) {
+  LeftOutList left_out;
+  add_untaken(left_out, reason);
+  return left_out.count() > 0;
+}
+
 void add_untaken(LeftOutList& left_out, std::string_view reason) {
   for (const Missing& one : {kUntaken, kPartner, kLoose, kSpecial}) {
     if (!reason.starts_with(one.words)) continue;

@@ -70,5 +70,6 @@ class LooseArchives {
 
 /// Adds an ignored entry, by its reason, to what is left out, if the reason is one of these.
 void add_untaken(LeftOutList& left_out, std::string_view reason);
+[[nodiscard]] bool is_untaken(std::string_view reason);
 
 }  // namespace shale

@@ -27,6 +27,19 @@ std::string_view without_suffix(std::string_view name) {
   return dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
+void append_path(std::string& into, const LabelPlace& place) {
+  if (!place.folder.empty()) into.append(place.folder) += '/';
+  into.append(place.name);
+}
+
+// The name first: it differs.
+bool is_path_of(std::string_view path, const LabelPlace& place) {
+  if (!path.ends_with(place.name)) return false;
+  path.remove_suffix(place.name.size());
+  if (place.folder.empty()) return path.empty();
+  return path.ends_with('/') && path.substr(0, path.size() - 1) == place.folder;
+}
+
 }  // namespace
 
 LabelPlace place_in(std::string_view path) {
@@ -244,23 +257,32 @@ std::optional<LabelList::Row> LabelList::next() {
   const std::optional<PlacedLabel> next = rows_.next();
   if (!next) return std::nullopt;
   Row row{.place = next->place, .text = next->label};
-  if (has_previous_ && row.place == place_in(previous_)) {
+  if (has_previous_ && is_path_of(previous_, row.place)) {
     throw Error(Code::bad_content, "path '{}' has more than one row", printable(row.place.path()))
         .at(path_)
         .hint("remove all but one of them");
   }
-  previous_.assign(row.place.folder).append("/").append(row.place.name);
+  previous_.clear();
+  append_path(previous_, row.place);
   has_previous_ = true;
   if (are_numbers_) row.number = parse_integer_label(row.text).value_or(0);
   return row;
 }
 
+std::string& LabelList::append_key(std::string& into, const Row& row) const {
+  if (match_ == KeyMatch::position) {
+    std::uint64_t number = 0;
+    (void)std::from_chars(row.place.name.data(), row.place.name.data() + row.place.name.size(),
+                          number);
+    return into.append(fmt::format("row {}", number + 1));
+  }
+  append_path(into, row.place);
+  return into;
+}
+
 std::string LabelList::key_of(const Row& row) const {
-  if (match_ != KeyMatch::position) return row.place.path();
-  std::uint64_t number = 0;
-  (void)std::from_chars(row.place.name.data(), row.place.name.data() + row.place.name.size(),
-                        number);
-  return fmt::format("row {}", number + 1);
+  std::string key;
+  return append_key(key, row);
 }
 
 Error LabelList::unmatched(const std::string& path, const std::string& root,

@@ -130,6 +130,7 @@ class LabelList {
   void rewind();
   /// The key of a row, as the file has it, but for "./" in front.
   [[nodiscard]] std::string key_of(const Row& row) const;
+  std::string& append_key(std::string& into, const Row& row) const;
   /// True for the first row of a table without a known header, if it looks like one: its key has no
   /// dot, its label is not a number, and no other row has this label.
   [[nodiscard]] bool may_be_header(const Row& row) const {

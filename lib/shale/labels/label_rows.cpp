@@ -126,8 +126,8 @@ class RowReader {
     } else if (const auto attributes = attributes_of(file_.path)) {
       read_attributes(*attributes);
     } else {
-      read_csv(
-          file_.path, [this](std::uint64_t row, CsvRow fields) { use_fields(row, fields); }, true);
+      read_csv(file_.path, [this](std::uint64_t row, CsvRow fields) { use_fields(row, fields); },
+               {.may_use_blanks = true});
     }
     return {form_, std::move(left_out_)};
   }

@@ -1,12 +1,8 @@
 #include "shale/manifest/csv.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 #include <filesystem>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "shale/base/error.hpp"
@@ -14,160 +10,18 @@
 #include "shale/base/trimmed.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/manifest/csv_chunks.hpp"
 #include "shale/manifest/text_decoder.hpp"
 
 namespace shale {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::uint64_t kChunkBytes = 256 * 1024, kLargestRowBytes = 1 << 20, kFieldBytes = 32;
-
-// Bytes in, rows out: quotes as RFC 4180 has them, nothing else. CR, LF and both end a row; lines
-// without a byte are skipped. A row waits in the buffer until it is whole; its fields lie there.
-class RowParser {
- public:
-  RowParser(const std::string& path, char delimiter, const UseCsvRow& use)
-      : path_(path), delimiter_(delimiter), use_(use) {
-    constexpr std::size_t kSpecial = std::tuple_size_v<decltype(special_)>;
-    const std::array<char, kSpecial> special = {delimiter, '"', '\r', '\n'};
-    for (std::size_t i = 0; i < kSpecial; ++i)
-      std::memset(&special_[i], special[i], sizeof(Lanes));  // NOLINT
-  }
-
-  void take(std::string_view bytes) {
-    buffer_.append(bytes);
-    use_rows(false);
-  }
-  void finish() { use_rows(true); }
-
- private:
-  typedef signed char Lanes __attribute__((vector_size(16)));  // NOLINT(modernize-use-using)
-
-  void use_rows(bool at_end) {
-    std::size_t begin = begin_of_row(0);
-    for (std::size_t end = 0; (end = end_of_row(begin, at_end)) > 0; begin = begin_of_row(end)) {
-      for (const std::size_t field : escaped_) fields_[field] = without_escapes(fields_[field]);
-      use_(++row_, fields_);
-    }
-    buffer_.erase(0, begin);
-  }
-
-  [[nodiscard]] char at(std::size_t place) const { return buffer_[place]; }
-  [[nodiscard]] bool ends_row(std::size_t place) const {
-    return at(place) == '\n' || at(place) == '\r';
-  }
-  // Of blanks several divide like one, and those before and behind a row do not.
-  [[nodiscard]] std::size_t behind_blanks(std::size_t place) const {
-    if (delimiter_ != ' ') return place;
-    return std::min(buffer_.find_first_not_of(' ', place), buffer_.size());
-  }
-  [[nodiscard]] std::size_t begin_of_row(std::size_t place) const {
-    for (place = behind_blanks(place); place < buffer_.size() && ends_row(place);
-         place = behind_blanks(place + 1)) {
-    }
-    return place;
-  }
-
-  // Finds the fields of the row that begins there. 0: it has no end yet.
-  std::size_t end_of_row(std::size_t place, bool at_end) {
-    fields_.clear();
-    escaped_.clear();
-    row_bytes_ = 0;
-    if (place == buffer_.size()) return 0;
-    for (;; place = behind_blanks(place + 1)) {
-      if (place == buffer_.size() || ends_row(place)) {
-        if (delimiter_ != ' ') add_field({});  // behind a delimiter there is a field
-        break;
-      }
-      place = at(place) == '"' ? end_of_quoted(place + 1, at_end) : end_of_plain(place, at_end);
-      if (place == kNowhere) return 0;
-      if (place == buffer_.size() || ends_row(place)) break;
-    }
-    return place < buffer_.size() || at_end ? place : 0;
-  }
-
-  std::size_t end_of_plain(std::size_t begin, bool at_end) {
-    const std::size_t end = next_special(begin);
-    limit(end - begin);
-    if (end == buffer_.size() && !at_end) return kNowhere;
-    if (end < buffer_.size() && at(end) == '"') refuse();
-    add_field(std::string_view(buffer_).substr(begin, end - begin));
-    return end;
-  }
-
-  std::size_t end_of_quoted(std::size_t begin, bool at_end) {
-    std::size_t escapes = 0, end = begin;
-    for (;; end += 2, ++escapes) {
-      end = std::min(buffer_.find('"', end), buffer_.size());
-      limit(end - begin - escapes);
-      if (end == buffer_.size() && at_end) refuse();
-      if (end + 1 >= buffer_.size() && !at_end) return kNowhere;
-      if (end + 1 == buffer_.size() || at(end + 1) != '"') break;
-    }
-    if (escapes > 0) escaped_.push_back(fields_.size());
-    row_bytes_ -= escapes;
-    add_field(std::string_view(buffer_).substr(begin, end - begin));
-    ++end;
-    if (end < buffer_.size() && at(end) != delimiter_ && !ends_row(end)) refuse();
-    return end;
-  }
-
-  // The next byte that is a delimiter, a quote, or the end of a line.
-  [[nodiscard]] std::size_t next_special(std::size_t place) const {
-    for (; place + sizeof(Lanes) <= buffer_.size(); place += sizeof(Lanes)) {
-      Lanes bytes;
-      std::memcpy(&bytes, buffer_.data() + place, sizeof bytes);
-      const Lanes found = (bytes == special_[0]) | (bytes == special_[1]) | (bytes == special_[2]) |
-                          (bytes == special_[3]);
-      const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(found);
-      if (halves[0] != 0) return place + static_cast<std::size_t>(std::countr_zero(halves[0])) / 8;
-      if (halves[1] != 0)
-        return place + 8 + static_cast<std::size_t>(std::countr_zero(halves[1])) / 8;
-    }
-    const char special[] = {delimiter_, '"', '\r', '\n'};
-    return std::min(buffer_.find_first_of(special, place, sizeof special), buffer_.size());
-  }
-
-  // In place: the row is whole, and nobody reads it again.
-  std::string_view without_escapes(std::string_view field) {
-    char* const begin = buffer_.data() + (field.data() - buffer_.data());
-    char* end = begin;
-    for (std::size_t i = 0; i < field.size(); ++i) {
-      *end++ = field[i];
-      if (field[i] == '"') ++i;
-    }
-    return {begin, end};
-  }
-
-  void add_field(std::string_view field) {
-    fields_.push_back(field);
-    row_bytes_ += kFieldBytes + field.size();  // empty fields take memory, too
-    limit(0);
-  }
-  void limit(std::size_t more) const {
-    if (row_bytes_ + more <= kLargestRowBytes) return;
-    throw Error(Code::bad_content, "row {} takes more than {} bytes of memory", row_ + 1,
-                kLargestRowBytes)
-        .at(path_)
-        .hint("a quote that is never closed joins all rows after it into one field");
-  }
-  [[noreturn]] void refuse() const {
-    throw Error(Code::bad_content, "row {} is not valid CSV", row_ + 1)
-        .at(path_)
-        .hint("double each quote inside a quoted field");
-  }
-
-  static constexpr std::size_t kNowhere = std::string::npos;
-  const std::string& path_;
-  const char delimiter_;
-  const UseCsvRow& use_;
-  std::array<Lanes, 4> special_;
-  std::string buffer_;
-  std::vector<std::string_view> fields_;  // of this row
-  std::vector<std::size_t> escaped_;      // those that have doubled quotes
-  std::uint64_t row_ = 0, row_bytes_ = 0;
-};
+constexpr std::uint64_t kChunkBytes = 256 * 1024;
+// A file of less is read before threads have begun, and more do not help: one thread uses the rows.
+constexpr std::uint64_t kLeastToShare = 1 << 20, kMostThreads = 4;
 
 // The first lines, which tell what divides fields.
 std::vector<std::string> first_lines(const InputFile& file) {
@@ -228,19 +82,30 @@ std::string_view without_byte_order_mark(std::string_view text) {
   return text;
 }
 
-void read_csv(const std::string& path, const UseCsvRow& use, bool may_use_blanks) {
+void read_csv(const std::string& path, const UseCsvRow& use, const CsvReading& reading) {
   const InputFile file(path);
-  RowParser parser(path, delimiter_of(file, may_use_blanks), use);
+  const bool is_shared = file.size() >= kLeastToShare;
+  const std::uint64_t threads = is_shared ? std::min(usable_cpus().value, kMostThreads) : 1;
+  CsvChunks rows(path, delimiter_of(file, reading.may_use_blanks),
+                 reading.threads.value_or(static_cast<unsigned>(threads)), use);
   TextDecoder decoder(file);
   std::string chunk(kChunkBytes, '\0');
   for (std::uint64_t offset = decoder.begin(); offset < file.size();) {
     const std::uint64_t read = file.read_some(offset, std::as_writable_bytes(std::span(chunk)));
     if (read == 0) break;
     offset += read;
-    parser.take(decoder.decode(std::string_view(chunk).substr(0, read)));
+    std::string_view text;
+    try {
+      text = decoder.decode(std::string_view(chunk).substr(0, read));
+    } catch (const Error&) {
+      rows.use_all();  // what is wrong in them comes before
+      throw;
+    }
+    rows.take(text);
   }
+  rows.use_all();
   decoder.finish();
-  parser.finish();
+  rows.finish();
 }
 
 void require_rows(const std::string& path, const DurableRows& rows) {

@@ -1,30 +1,32 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "shale/data/manifest.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/manifest/csv_parser.hpp"
 
 namespace shale {
 
-/// The fields of a row: valid while it is used.
-using CsvRow = std::span<const std::string_view>;
-using UseCsvRow = std::function<void(std::uint64_t row, CsvRow fields)>;
+/// How a CSV file is read.
+struct CsvReading {
+  /// Blanks divide fields if nothing else does and the first line has two words, or several lines
+  /// have as many words; several blanks count as one.
+  bool may_use_blanks = false;
+  std::optional<unsigned> threads = {};  ///< else as the size and the machine have it
+};
 
 /// Reads a CSV file row by row; quotes as RFC 4180 has them; UTF-8, or UTF-16 with a byte order
 /// mark in front, which is skipped. What divides fields is found in the first lines: a comma,
 /// unless it is a decimal one, a semicolon, a tab, or '|' if all lines have as many.
-/// `may_use_blanks`: else blanks, if the first line has two words, or several lines have as many
-/// words; several blanks count as one. Memory: one row. Errors: Code::bad_content with the row's
-/// number for a quote that is never closed or a row that takes more than 1 MiB, and for what is not
-/// UTF-16.
-void read_csv(const std::string& path, const UseCsvRow& use, bool may_use_blanks = false);
+/// Memory: some MiB. Threads parse pieces of a large file; one uses the rows, in order. Errors:
+/// Code::bad_content with the row's number for a quote that is never closed or a row that takes
+/// more than 1 MiB, and for what is not UTF-16.
+void read_csv(const std::string& path, const UseCsvRow& use, const CsvReading& reading = {});
 
 /// Without the byte order mark of UTF-8 in front of a string.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);

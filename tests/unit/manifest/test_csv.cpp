@@ -19,14 +19,36 @@ Rows rows_of(const std::string& content, bool may_use_blanks = false) {
   const TempDir dir;
   write_file(dir / "list.csv", content);
   Rows rows;
-  read_csv(
-      dir / "list.csv",
-      [&](std::uint64_t row, CsvRow fields) {
-        CHECK(row == rows.size() + 1);
-        rows.emplace_back(fields.begin(), fields.end());
-      },
-      may_use_blanks);
+  read_csv(dir / "list.csv",
+           [&](std::uint64_t row, CsvRow fields) {
+             CHECK(row == rows.size() + 1);
+             rows.emplace_back(fields.begin(), fields.end());
+           },
+           {.may_use_blanks = may_use_blanks});
   return rows;
+}
+
+// Its rows, one after the other, and the error behind them.
+std::string read_by(unsigned threads, const std::string& path) {
+  std::string read;
+  const auto use = [&](std::uint64_t row, CsvRow fields) {
+    read += std::to_string(row);
+    for (const std::string_view field : fields) read.append("|").append(field);
+    read += '\n';
+    if (fields.back() == "stop") throw Error(Code::bad_content, "stopped at row {}", row);
+  };
+  try {
+    read_csv(path, use, {.may_use_blanks = true, .threads = threads});
+  } catch (const Error& error) {
+    read += error.what();
+  }
+  return read;
+}
+
+std::string utf16_of(const std::string& ascii) {
+  std::string text = "\xFF\xFE";
+  for (const char byte : ascii) text += {byte, '\0'};
+  return text;
 }
 
 TEST_CASE("csv: rows are split as RFC 4180 has it, and by tabs where the first line has no comma") {
@@ -117,6 +139,46 @@ TEST_CASE("csv: nothing depends on where the file is cut into reads") {
   for (std::size_t i = 0; i <= marks.size(); ++i) {
     const std::string before(256 * 1024 - i, 'x');
     CHECK(rows_of(before + "," + marks + "end\"") == Rows{{before, "q\"\r\n", ""}, {"end"}});
+  }
+}
+
+TEST_CASE(
+    "csv: however many threads parse it, rows, their numbers and the first error are the same") {
+  const std::string marks = "\"q\"\"\r\n,\n\"";
+  std::string many, quoted, blanks, words;
+  for (int i = 0; i < 40'000; ++i) {
+    const std::string number = std::to_string(i);
+    many += "folder/file " + number + ".jpg," + number + (i % 7 == 0 ? "\r\n" : "\n");
+    quoted += (i % 3 == 0 ? marks : number) + "," + marks + "\r\n";
+    blanks += (i % 2 == 0 ? "\n\r\n\r" : "") + number + ",,\"\"\n";
+    words += "  a" + number + "   7 \n";
+  }
+  const std::string around = "n," + std::string(250'000, 'x') + "\n";
+  const std::string cases[] = {
+      many,
+      "\xEF\xBB\xBF" + many,
+      utf16_of(many + quoted),
+      utf16_of(many).substr(0, 999'999),
+      quoted,
+      blanks,
+      words,
+      many + "no,stop\n" + many + "\"bad\" quote,1\n",
+      many + "in the mid\"dle,1\n" + quoted + "no,stop\n",
+      quoted + "\"closed\"badly,\"1\"\n" + quoted,
+      quoted + "\"never closed," + many + many + many + many,
+      many + "1,\"" + std::string(2'000'000, '"') + "\"\n" + many,
+      many + "large,\"" + std::string(900'000, '\n') + "\"\n" + many,
+      many + "large," + std::string(1'100'000, 'x') + "\n" + many,
+      many + std::string(5'000'000, '\n') + many + "last,\"row\"",
+      around + around + around + "\n" + around + around,
+      words + std::string(6'000'000, ' ') + "b 8",
+  };
+  const TempDir dir;
+  for (const std::string& content : cases) {
+    CAPTURE(content.substr(0, 40));
+    write_file(dir / "list.csv", content);
+    const std::string by_one = read_by(1, dir / "list.csv");
+    for (const unsigned threads : {2U, 4U}) CHECK((read_by(threads, dir / "list.csv") == by_one));
   }
 }
 
