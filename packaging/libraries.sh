@@ -140,6 +140,9 @@ libraries() {
   cp pugixml/src/pugi{xml,config}.hpp "$prefix/include"
   pkg_config pugixml "$(upstream "$pugixml")" -lpugixml
 
+  cmake_library snappy -DSNAPPY_BUILD_{TESTS,BENCHMARKS}=OFF
+  pkg_config snappy "$(upstream "$snappy")" -lsnappy
+
   make -C libisal -f Makefile.unx lib units="igzip crc" host_cpu=x86_64 CC="$compiler/cc -fPIC -g0 -w" AR="$compiler/ar" AS=nasm
   cp libisal/bin/isa-l.a "$prefix/lib/libisal.a"
   mkdir -p "$prefix/include/isa-l"
@@ -206,7 +209,7 @@ version_of() {
 
 zlib=$(version_of zlib) libpng=$(version_of libpng1.6) jpeg=$(version_of libjpeg-turbo) isal=$(version_of libisal)
 zstd=$(version_of libzstd) lz4=$(version_of lz4) md=$(version_of libmd) webp=$(version_of libwebp) tiff=$(version_of tiff)
-uring=$(version_of liburing) xxhash=$(version_of xxhash) lmdb=$(version_of lmdb) hdf5=$(version_of hdf5) pugixml=$(version_of pugixml)
+uring=$(version_of liburing) xxhash=$(version_of xxhash) lmdb=$(version_of lmdb) hdf5=$(version_of hdf5) pugixml=$(version_of pugixml) snappy=$(version_of snappy)
 
 work=$(mktemp -d)
 ended() {

@@ -21,6 +21,7 @@ ROOMS = INSTALLED | {
     "io": "base",
     "data": "base field.hpp",
     "wire": "base data",
+    "parquet": "base data wire",
     "numbers": "base data",
     "format": "base io data",
     "layouts": "base io data wire format",
@@ -52,7 +53,7 @@ ROOMS = INSTALLED | {
     "ops": "base io data wire format flow manifest shards arrays datasets encoding sampling loading annotations labels partners folders archives sources verify requests targets",
     "api": "base io data format manifest shards partners folders archives loading verify requests targets ops output.hpp verify.hpp convert.hpp dataset.hpp writer.hpp",
 }
-FORMAT_MAY_INCLUDE = "layouts columns trees format wire data io image base".split()
+FORMAT_MAY_INCLUDE = "layouts columns trees parquet format wire data io image base".split()
 # A folder within a format's is a room too; which of the others it may include. The row, <name>_format.cpp, may include all.
 ROOMS_OF_FORMATS = {
     "hdf5/foreign": "hdf5",
@@ -73,6 +74,7 @@ THIRD_PARTIES = {
     "lz4": ["lib/shale/base/"],
     "md5.h": ["lib/shale/sums/"],
     "sha2.h": ["lib/shale/sums/"],
+    "snappy": ["lib/shale/parquet/"],
     "pugixml.hpp": ["lib/shale/annotations/"],
     "liburing.h": ["lib/shale/io/"],
     "turbojpeg.h": ["lib/shale/image/", "lib/shale/pixels/", "samples/"],
