@@ -4,6 +4,7 @@
 
 #include "shale/parquet/parquet_footer.hpp"
 
+#include "formats/parquet/parquet_foreign.hpp"
 #include "formats/parquet/parquet_own_scan.hpp"
 #include "formats/parquet/parquet_plan.hpp"
 #include "formats/parquet/parquet_writer.hpp"
@@ -41,7 +42,8 @@ ShardLayout parquet_layout(const Schema& schema, const OptionSet& options) {
 
 void scan_parquet_shard(const ShardInput& input, const OptionSet&, const RowSink& rows,
                         const FindingSink& findings) {
-  scan_own_parquet(input, rows, findings);
+  const bool is_own = input.layout.dialect == Dialect::own;
+  (is_own ? scan_own_parquet : scan_foreign_parquet)(input, rows, findings);
 }
 
 }  // namespace
@@ -63,6 +65,7 @@ const Format parquet_format = {
     .create_sizer = create_parquet_sizer,
     .create_shard = create_parquet_shard,
     .recognize = recognize_own_parquet,
+    .survey = survey_parquet,
     .scan = scan_parquet_shard,
     .walk_list = walk_parquet_list,
     .split_list = split_parquet_list,

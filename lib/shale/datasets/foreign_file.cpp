@@ -252,7 +252,7 @@ class Indexing {
     if (request_.schema != nullptr) widen(survey, *request_.schema, request_.beside);
     validate_schema(survey.schema);
     if (survey.layout.rows.has_strides()) refuse_empty_rows(survey.schema, survey.samples);
-    refuse_lists_beside(survey);
+    refuse_values_of_rows(survey.layout);
     survey.layout.has_checksums = request_.with_checksums;
     manifest_.generator = request_.generator;
     manifest_.format = format.name;
@@ -268,16 +268,9 @@ class Indexing {
     return format;
   }
 
-  // Elements of lists are found in the file itself.
-  static void refuse_lists_beside(const Survey& survey) {
-    const ShardLayout& layout = survey.layout;
+  static void refuse_values_of_rows(const ShardLayout& layout) {
     if (layout.has_values && !layout.rows.has_index())
       throw Error(Code::bug, "values beside a file whose rows are fixed");
-    for (std::size_t i = 0; i < survey.schema.fields.size(); ++i) {
-      const Field& field = survey.schema.fields[i];
-      if (field.kind == Kind::list && layout.part_file[layout.field_part[i]] > 0)
-        throw Error(Code::bug, "the list '{}' would lie beside the file", field.name);
-    }
   }
 
   // In a set whose samples are found by an index each file has one.

@@ -255,6 +255,10 @@ class FooterReader {
         case 1:
           chunk.type = type_of(field);
           return true;
+        case 2:
+          for (const std::int32_t number : in_.read_numbers(field))
+            chunk.encodings |= number >= 0 && number < 31 ? 1U << number : 1U << 31;
+          return true;
         case 4:
           chunk.codec = static_cast<ParquetCodec>(in_.read_enum(field));
           return true;
@@ -272,6 +276,11 @@ class FooterReader {
           return true;
         case 11:
           chunk.dictionary_page_offset = in_.read_i64(field);
+          return true;
+        case 12:
+          in_.read_struct(field, "statistics", [&](const ThriftField& one) {
+            return one.id == 3 ? (chunk.nulls = in_.read_i64(one), true) : false;
+          });
           return true;
         default:
           return false;

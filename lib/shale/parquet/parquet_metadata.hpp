@@ -104,6 +104,8 @@ struct ParquetChunk {
   std::optional<std::int64_t> dictionary_page_offset = {};
   std::int64_t offset_index_offset = 0, column_index_offset = 0;  ///< 0: there is none
   std::int32_t offset_index_bytes = 0, column_index_bytes = 0;
+  std::uint32_t encodings = 0;             ///< a bit per ParquetEncoding that it says it has
+  std::optional<std::int64_t> nulls = {};  ///< as its statistics say
 };
 
 struct ParquetRowGroup {

@@ -102,6 +102,17 @@ void ThriftReader::read_structs(const ThriftField& field, const std::function<vo
   for (std::uint64_t i = 0; i < list.count; ++i) read_one();
 }
 
+std::vector<std::int32_t> ThriftReader::read_numbers(const ThriftField& field) {
+  expect(field, ThriftType::list);
+  const ListHeader list = list_header();
+  if (list.count > 0 && list.type != ThriftType::i32)
+    fail(fmt::format("field {} of {} is not a list of numbers", field.id, field.of));
+  std::vector<std::int32_t> numbers;
+  for (std::uint64_t i = 0; i < list.count; ++i)
+    numbers.push_back(read_i32({.id = field.id, .type = ThriftType::i32, .of = field.of}));
+  return numbers;
+}
+
 void ThriftReader::expect(const ThriftField& field, ThriftType type) const {
   if (field.type == type) return;
   fail(fmt::format("field {} of {} has the type {}, expected {}", field.id, field.of,

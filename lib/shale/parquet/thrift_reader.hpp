@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shale/base/bytes.hpp"
 
@@ -53,6 +54,8 @@ class ThriftReader {
   void read_struct(const ThriftField& field, std::string_view name, const UseField& use);
   /// A field that is a list of structs: `read_one` is called for each, and reads it.
   void read_structs(const ThriftField& field, const std::function<void()>& read_one);
+  /// A field that is a list of numbers of 32 bits.
+  [[nodiscard]] std::vector<std::int32_t> read_numbers(const ThriftField& field);
   [[nodiscard]] std::int32_t read_i32(const ThriftField& field);
   [[nodiscard]] std::int64_t read_i64(const ThriftField& field);
   [[nodiscard]] std::uint8_t read_i8(const ThriftField& field);
