@@ -35,7 +35,7 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     if (schema.fields[i].kind != Kind::list) continue;
     const FieldPlace& list = row.cells[i].place;
-    if (!is_located) {
+    if (!is_located && view(i)) {
       const std::vector<FieldPlace> found = elements_of(list, format, view(i));
       row.elements.insert(row.elements.end(), found.begin(), found.end());
     }
@@ -43,7 +43,7 @@ void locate_elements(IndexRow& row, const Schema& schema, const Format& format,
       throw not_all_located(Code::bug, row.elements.size() - first, list.count);
     }
     const std::size_t end = first + list.count;
-    for (; with_crc32c && first < end; ++first) {
+    for (; with_crc32c && view(i) && first < end; ++first) {
       FieldPlace& element = row.elements[first];
       element.crc32c = crc32c_of_place(element, kPayloadWindow, pace, view(i));
     }
@@ -132,13 +132,14 @@ ElementScan::ElementScan(const Format& format, const ShardInput& input, const Vi
   if (!layout_.has_elements) return;
   if (view) {
     views_.push_back(view);
-    return;
+  } else {
+    windows_.reserve(input.files.size());
+    for (const InputFile& file : input.files) {
+      windows_.emplace_back(file, reads_payload_ ? kPayloadWindow : kStructureWindow);
+      views_.push_back(windows_.back().views());
+    }
   }
-  windows_.reserve(input.files.size());
-  for (const InputFile& file : input.files) {
-    windows_.emplace_back(file, reads_payload_ ? kPayloadWindow : kStructureWindow);
-    views_.push_back(windows_.back().views());
-  }
+  if (layout_.has_values) views_.emplace_back();
 }
 
 void ElementScan::locate(IndexRow& row) {

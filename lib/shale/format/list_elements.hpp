@@ -9,7 +9,8 @@
 
 namespace shale {
 
-/// The bytes in which a field of the schema is stored.
+/// The bytes in which a field of the schema is stored; null for values beside a file, of which the
+/// scan that makes them says all.
 using ViewOfField = std::function<const ViewBytes&(std::size_t field)>;
 
 /// Fills IndexRow::elements of a row of lists that has none yet, from the headers in the lists, and

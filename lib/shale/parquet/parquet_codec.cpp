@@ -69,6 +69,10 @@ std::vector<std::byte> unpack_lz4(Bytes stored, std::uint64_t bytes) {
 
 }  // namespace
 
+Error page_too_large(std::uint64_t bytes) {
+  return {Code::limit, "page of {} bytes, at most {} are unpacked", bytes, kMostPageBytes};
+}
+
 bool can_unpack(ParquetCodec codec) {
   switch (codec) {
     case ParquetCodec::uncompressed:
@@ -84,11 +88,9 @@ bool can_unpack(ParquetCodec codec) {
 
 std::vector<std::byte> unpack_page(ParquetCodec codec, Bytes stored, std::uint64_t bytes) {
   if (!can_unpack(codec))
-    throw Error(Code::unsupported, "page is compressed with {}, which is not supported",
-                name_of(codec));
+    throw Error(Code::unsupported, "pages of the codec {} are not supported", name_of(codec));
   if (bytes > kMostPageBytes || stored.size() > kMostPageBytes)
-    throw Error(Code::limit, "page of {} bytes, at most {} are unpacked",
-                std::max<std::uint64_t>(bytes, stored.size()), kMostPageBytes);
+    throw page_too_large(std::max<std::uint64_t>(bytes, stored.size()));
   if (codec == ParquetCodec::uncompressed) {
     if (stored.size() != bytes) throw wrong_size(stored.size(), bytes);
     return {stored.begin(), stored.end()};

@@ -24,16 +24,14 @@ ParquetPlace ParquetPlaces::hop(std::uint64_t& at, std::uint64_t end) const {
   if (end - at < 4) throw Error(Code::damaged, "page ends within its values");
   const std::uint64_t length = ByteReader((*view_)(at, 4)).read_u32();
   at += 4;
-  if (length > end - at)
-    throw Error(Code::damaged, "value of {} bytes, {} left in its page", length, end - at);
+  if (length > end - at) throw value_too_long(length, end - at);
   const ParquetPlace place{at, length};
   at += length;
   return place;
 }
 
 void ParquetPlaces::read_dictionary(std::uint64_t begin, std::uint64_t end, std::uint64_t count) {
-  if (count > (end - begin) / 4)
-    throw Error(Code::damaged, "dictionary of {} values in {} bytes", count, end - begin);
+  if (count > (end - begin) / 4) throw wrong_dictionary(count, end - begin);
   forget_dictionary();
   has_dictionary_ = true;
   for (std::uint64_t i = 0; i < count; ++i) dictionary_.push_back(hop(begin, end));
@@ -48,16 +46,13 @@ void ParquetPlaces::begin_page(ParquetEncoding encoding, std::uint64_t begin, st
     throw Error(Code::unsupported, "values in the encoding {}, which do not lie as they are",
                 static_cast<unsigned>(encoding));
   if (encoding == ParquetEncoding::delta_length_byte_array) return read_lengths();
-  if (!has_dictionary_)
-    throw Error(Code::damaged, "a page of a dictionary that its column does not have");
-  if (end - begin > kMostPageBytes)
-    throw Error(Code::limit, "indices of {} bytes, at most {} are read", end - begin,
-                kMostPageBytes);
+  if (!has_dictionary_) throw no_dictionary();
+  if (end - begin > kMostPageBytes) throw page_too_large(end - begin);
   if (begin == end) return;  // of nulls alone
   const Bytes indices = (*view_)(begin, end - begin);
   numbers_.assign(indices.begin(), indices.end());
   const auto width = static_cast<unsigned>(numbers_[0]);
-  if (width > 32) throw Error(Code::damaged, "indices of {} bits", width);
+  if (width > 32) throw wrong_index_width(width);
   indices_ = HybridRuns(Bytes(numbers_).subspan(1), width);
 }
 
@@ -84,14 +79,12 @@ ParquetPlace ParquetPlaces::next() {
   if (encoding_ == ParquetEncoding::plain) return hop(at_, end_);
   if (encoding_ == ParquetEncoding::delta_length_byte_array) {
     const auto length = static_cast<std::uint64_t>(lengths_.next());
-    if (length > end_ - at_)
-      throw Error(Code::damaged, "value of {} bytes, {} left in its page", length, end_ - at_);
+    if (length > end_ - at_) throw value_too_long(length, end_ - at_);
     at_ += length;
     return {at_ - length, length};
   }
   const std::uint32_t number = indices_.next();
-  if (number >= dictionary_.size())
-    throw Error(Code::damaged, "value {} of a dictionary of {}", number, dictionary_.size());
+  if (number >= dictionary_.size()) throw not_in_dictionary(number, dictionary_.size());
   return dictionary_[number];
 }
 

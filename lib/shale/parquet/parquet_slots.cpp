@@ -52,8 +52,7 @@ void ParquetSlots::read_dictionary() {
   if (use_ == Use::levels) return;
   if (use_ == Use::places) return places_.read_dictionary(page_.begin(), page_.end(), count);
   const auto stored = static_cast<std::uint64_t>(page_.header.stored_bytes);
-  if (stored > kMostPageBytes)
-    throw Error(Code::limit, "page of {} bytes, at most {} are unpacked", stored, kMostPageBytes);
+  if (stored > kMostPageBytes) throw page_too_large(stored);
   dictionary_.emplace(storage_of(*column_),
                       unpack_page(chunk_->codec, (*view_)(page_.begin(), stored),
                                   static_cast<std::uint64_t>(page_.header.uncompressed_bytes)),
@@ -75,8 +74,7 @@ bool ParquetSlots::begin_page() {
   // Levels of version 2 are never compressed; those of version 1 are, with the values.
   const bool is_unpacked = !is_v2 && !page_.is_stored(chunk_->codec);
   if (is_unpacked) {
-    if (stored > kMostPageBytes)
-      throw Error(Code::limit, "page of {} bytes, at most {} are unpacked", stored, kMostPageBytes);
+    if (stored > kMostPageBytes) throw page_too_large(stored);
     unpacked_ = unpack_page(chunk_->codec, (*view_)(page_.begin(), stored),
                             static_cast<std::uint64_t>(page_.header.uncompressed_bytes));
     levels_ = read_levels(
@@ -110,14 +108,14 @@ void ParquetSlots::load_values(std::uint64_t values_begin) {
       page_.header.kind == ParquetPageKind::data && !page_.is_stored(chunk_->codec);
   if (!is_unpacked) {
     const std::uint64_t begin = page_.begin() + values_begin, bytes = page_.end() - begin;
-    if (bytes > kMostPageBytes)
-      throw Error(Code::limit, "page of {} bytes, at most {} are unpacked", bytes, kMostPageBytes);
+    if (bytes > kMostPageBytes) throw page_too_large(bytes);
     const Bytes stored = (*view_)(begin, bytes);
     const auto whole = static_cast<std::uint64_t>(page_.header.uncompressed_bytes);
     if (page_.is_stored(chunk_->codec)) {
       unpacked_ = copy_of(stored);
     } else if (whole < values_begin) {
-      throw Error(Code::damaged, "page of {} bytes unpacked has levels of {}", whole, values_begin);
+      throw Error(Code::damaged, "levels of {} bytes, more than the {} of the unpacked page",
+                  values_begin, whole);
     } else {
       unpacked_ = unpack_page(chunk_->codec, stored, whole - values_begin);
     }

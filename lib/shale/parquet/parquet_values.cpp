@@ -29,6 +29,22 @@ std::uint64_t ParquetStorage::item_bytes() const {
   return 0;
 }
 
+Error no_dictionary() {
+  return {Code::damaged, "a page of a dictionary that its column does not have"};
+}
+Error wrong_index_width(unsigned width) {
+  return {Code::damaged, "indices of {} bits, at most 32 are possible", width};
+}
+Error not_in_dictionary(std::uint32_t number, std::uint64_t count) {
+  return {Code::damaged, "value {} of a dictionary of {}", number, count};
+}
+Error wrong_dictionary(std::uint64_t count, std::uint64_t bytes) {
+  return {Code::damaged, "dictionary of {} values in {} bytes", count, bytes};
+}
+Error value_too_long(std::uint64_t bytes, std::uint64_t left) {
+  return {Code::damaged, "value of {} bytes, {} left in its page", bytes, left};
+}
+
 // ---- dictionaries
 
 ParquetDictionary::ParquetDictionary(const ParquetStorage& storage, std::vector<std::byte> page,
@@ -36,12 +52,10 @@ ParquetDictionary::ParquetDictionary(const ParquetStorage& storage, std::vector<
     : page_(std::move(page)), item_bytes_(storage.item_bytes()), count_(count) {
   if (storage.type == ParquetType::boolean) throw Error(Code::damaged, "a dictionary of booleans");
   if (item_bytes_ > 0) {
-    if (count > page_.size() / item_bytes_)
-      throw Error(Code::damaged, "dictionary of {} values in {} bytes", count, page_.size());
+    if (count > page_.size() / item_bytes_) throw wrong_dictionary(count, page_.size());
     return;
   }
-  if (count > page_.size() / 4)
-    throw Error(Code::damaged, "dictionary of {} values in {} bytes", count, page_.size());
+  if (count > page_.size() / 4) throw wrong_dictionary(count, page_.size());
   offsets_.reserve(count);
   ByteReader in(page_);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -51,8 +65,7 @@ ParquetDictionary::ParquetDictionary(const ParquetStorage& storage, std::vector<
 }
 
 Bytes ParquetDictionary::operator[](std::uint32_t number) const {
-  if (number >= count_)
-    throw Error(Code::damaged, "value {} of a dictionary of {}", number, count_);
+  if (number >= count_) throw not_in_dictionary(number, count_);
   if (item_bytes_ > 0) return Bytes(page_).subspan(number * item_bytes_, item_bytes_);
   std::uint32_t length = 0;
   std::memcpy(&length, page_.data() + offsets_[number], sizeof(length));
@@ -99,11 +112,10 @@ ParquetValues::ParquetValues(const ParquetStorage& storage, ParquetEncoding enco
   switch (encoding) {
     case ParquetEncoding::plain_dictionary:
     case ParquetEncoding::rle_dictionary: {
-      if (dictionary == nullptr)
-        throw Error(Code::damaged, "a page of a dictionary that its column does not have");
+      if (dictionary == nullptr) throw no_dictionary();
       if (values.empty()) break;  // of nulls alone
       const auto width = static_cast<unsigned>(values[0]);
-      if (width > 32) throw Error(Code::damaged, "indices of {} bits", width);
+      if (width > 32) throw wrong_index_width(width);
       runs_ = HybridRuns(values.subspan(1), width);
       break;
     }
@@ -140,9 +152,7 @@ void ParquetValues::begin_lengths() {
 }
 
 Bytes ParquetValues::take(std::uint64_t count) {
-  if (count > values_.size() - position_)
-    throw Error(Code::damaged, "value of {} bytes, {} left in its page", count,
-                values_.size() - position_);
+  if (count > values_.size() - position_) throw value_too_long(count, values_.size() - position_);
   const Bytes taken = values_.subspan(position_, count);
   position_ += count;
   return taken;
@@ -176,7 +186,8 @@ Bytes ParquetValues::next() {
   }
   if (storage_.type == ParquetType::boolean) {
     const std::uint64_t bit = count_++;
-    if (bit / 8 >= values_.size()) throw Error(Code::damaged, "more booleans than the page has");
+    if (bit / 8 >= values_.size())
+      throw Error(Code::damaged, "a boolean behind the last one of its page");
     return number(static_cast<int>(values_[bit / 8]) >> (bit % 8) & 1);
   }
   if (const std::uint64_t bytes = storage_.item_bytes(); bytes > 0) return take(bytes);
@@ -200,7 +211,7 @@ Bytes ParquetValues::next_joined() {
 
 Bytes ParquetValues::next_split() {
   if (position_ >= count_)
-    throw Error(Code::damaged, "more values than the {} of the page", count_);
+    throw Error(Code::damaged, "the page has no more than {} split values", count_);
   for (std::size_t i = 0; i < split_.size(); ++i) split_[i] = values_[i * count_ + position_];
   ++position_;
   return split_;

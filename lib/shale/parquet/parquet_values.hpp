@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
 #include "shale/parquet/delta_numbers.hpp"
 #include "shale/parquet/hybrid_runs.hpp"
 #include "shale/parquet/parquet_metadata.hpp"
@@ -70,6 +71,13 @@ class ParquetValues {
   std::array<std::byte, 16> scratch_{};
   std::vector<std::byte> split_;
 };
+
+/// What both decode and locate values find wrong. Code::damaged, without place, all of them.
+[[nodiscard]] Error no_dictionary();
+[[nodiscard]] Error wrong_index_width(unsigned width);
+[[nodiscard]] Error not_in_dictionary(std::uint32_t number, std::uint64_t count);
+[[nodiscard]] Error wrong_dictionary(std::uint64_t count, std::uint64_t bytes);
+[[nodiscard]] Error value_too_long(std::uint64_t bytes, std::uint64_t left);
 
 /// Where the bytes of lengths end that are followed by what they are of. Errors: Code::damaged.
 [[nodiscard]] std::uint64_t end_of_deltas(Bytes bytes);

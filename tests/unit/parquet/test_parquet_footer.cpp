@@ -129,7 +129,7 @@ TEST_CASE("parquet footer: what cannot be one is refused with the reason") {
 }
 
 TEST_CASE("parquet footer: what is nested without end is refused, not followed") {
-  std::string lists = "1502 79";  // an unknown field: a list of one list of one list
+  std::string lists = "1502 89";  // an unknown field: a list of one list of one list
   for (int i = 0; i < 100; ++i) lists += "19";
   const Error error = error_of([&] { (void)footer_of(file_of(lists)); });
   CHECK(error.message().find("16 levels") != std::string::npos);

@@ -1,0 +1,181 @@
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shale/base/error.hpp"
+#include "shale/parquet/delta_numbers.hpp"
+#include "shale/parquet/hybrid_runs.hpp"
+#include "shale/parquet/parquet_codec.hpp"
+#include "shale/parquet/parquet_footer.hpp"
+#include "shale/parquet/parquet_slots.hpp"
+
+#include "tests/support/temp_dir.hpp"
+#include "tests/unit/parquet/parquet_vector.hpp"
+#include "tests/unit/wire/hex.hpp"
+
+namespace shale {
+namespace {
+
+using test::error_of;
+using test::unhex;
+
+struct OpenVector {
+  std::vector<std::byte> file = test::parquet_vector();
+  ViewBytes view = [this](std::uint64_t offset, std::uint64_t length) {
+    if (offset > file.size() || length > file.size() - offset)
+      throw Error(Code::damaged, "behind the end").at("file", offset);
+    return Bytes(file).subspan(offset, length);
+  };
+  ParquetFooter footer = read_parquet_footer(view, file.size(), "file");
+  std::vector<ParquetColumn> columns = columns_of(footer);
+
+  ParquetSlots slots(std::size_t column, ParquetSlots::Use use) {
+    ParquetSlots made(view, "file", columns[column], use, test::kVectorFooter);
+    made.check_pages();
+    made.open(footer.row_groups[0].chunks[column]);
+    return made;
+  }
+};
+
+TEST_CASE("parquet columns: levels count the nodes that may be missing or repeated") {
+  OpenVector vector;
+  REQUIRE(vector.columns.size() == 4);
+  CHECK(vector.columns[0].most_definition == 2);
+  CHECK(vector.columns[2].most_definition == 1);
+  CHECK(dotted_name(vector.footer, vector.columns[1]) == "image.path");
+}
+
+TEST_CASE("parquet slots: a stored value is located, and what is null is not") {
+  OpenVector vector;
+  ParquetSlots slots = vector.slots(0, ParquetSlots::Use::places);
+
+  REQUIRE(slots.next());
+  CHECK(slots.has_value());
+  const ParquetPlace place = slots.place();
+  CHECK(place.offset == 41);
+  CHECK(place.length == 3);
+  REQUIRE(slots.next());
+  CHECK(slots.definition() == 0);
+  REQUIRE(slots.next());
+  CHECK(slots.definition() == 1);
+  CHECK(!slots.has_value());
+  CHECK(!slots.next());
+}
+
+TEST_CASE("parquet slots: a page that is not what its CRC says is refused with its place") {
+  OpenVector vector;
+  vector.file[43] ^= std::byte{1};
+  ParquetSlots slots = vector.slots(0, ParquetSlots::Use::places);
+  const Error error = error_of([&] { (void)slots.next(); });
+  CHECK(error.message().starts_with("page has the CRC"));
+  CHECK(error.offset() == 4);
+}
+
+TEST_CASE("hybrid runs: runs and groups of bits give their numbers, the last group may be cut") {
+  const std::vector<std::byte> mixed = unhex("03884612");  // a group of width 3
+  HybridRuns runs(mixed, 3);
+  for (const std::uint32_t expected : {0, 1, 2, 3, 4, 4, 4}) CHECK(runs.next() == expected);
+
+  const std::vector<std::byte> repeated = unhex("9003 02");  // 200 times
+  HybridRuns twos(repeated, 2);
+  for (int i = 0; i < 200; ++i) CHECK(twos.next() == 2);
+  CHECK(error_of([&] { (void)twos.next(); }).code() == Code::damaged);
+
+  const std::vector<std::byte> cut = unhex("05 ff");  // two groups of width 1, one is there
+  HybridRuns bits(cut, 1);
+  for (int i = 0; i < 8; ++i) CHECK(bits.next() == 1);
+  CHECK(error_of([&] { (void)bits.next(); }).code() == Code::damaged);
+}
+
+TEST_CASE("hybrid runs: a run of nothing, or of a number that is too large, is refused") {
+  const std::vector<std::byte> none = unhex("00 00"), wide = unhex("02 04");
+  HybridRuns empty(none, 1), large(wide, 2);
+  CHECK(error_of([&] { (void)empty.next(); }).message() == "a run of no values");
+  CHECK(error_of([&] { (void)large.next(); }).code() == Code::damaged);
+}
+
+TEST_CASE("delta numbers: lengths as pyarrow writes them, the first of a block included") {
+  // 9, then ten times 1 but for a 2 at the eleventh: DELTA_BYTE_ARRAY of "caption 0", "caption 1"
+  // ...
+  const std::vector<std::byte> bytes =
+      unhex("8001 04 14 12 0f 04000000 80888888 98878888 88080000 00000000");
+  DeltaNumbers numbers(bytes);
+  REQUIRE(numbers.count() == 20);
+  const std::vector<int> expected = {9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  for (const int number : expected) CHECK(numbers.next() == number);
+  CHECK(numbers.end() == bytes.size());
+  CHECK(error_of([&] { (void)numbers.next(); }).code() == Code::damaged);
+}
+
+TEST_CASE("delta numbers: blocks of no size, and widths above 64, are refused") {
+  for (const std::string_view hex : {"00 04 01 00", "8001 00 01 00", "8001 05 01 00"}) {
+    CAPTURE(hex);
+    const std::vector<std::byte> bytes = unhex(hex);
+    CHECK(error_of([&] { (void)DeltaNumbers(bytes); }).code() == Code::damaged);
+  }
+  const std::vector<std::byte> wide = unhex("8001 04 02 00 00 41000000");
+  DeltaNumbers numbers(wide);
+  (void)numbers.next();
+  CHECK(error_of([&] { (void)numbers.next(); }).message() == "deltas of 65 bits");
+}
+
+TEST_CASE("parquet codec: a page that says another size than it has is refused") {
+  const std::vector<std::byte> snappy = unhex("05 10 68656c6c6f");  // "hello"
+  CHECK(as_text(unpack_page(ParquetCodec::snappy, snappy, 5)) == "hello");
+  CHECK(error_of([&] { (void)unpack_page(ParquetCodec::snappy, snappy, 6); }).code() ==
+        Code::damaged);
+  const std::vector<std::byte> bomb = unhex("ffffffff0f 10 68656c6c6f");
+  CHECK(error_of([&] { (void)unpack_page(ParquetCodec::snappy, bomb, 0xffff'ffff); }).code() ==
+        Code::limit);
+  const std::vector<std::byte> lying = unhex("ffffff7f 10 68656c6c6f");
+  CHECK(error_of([&] { (void)unpack_page(ParquetCodec::snappy, lying, 0x0fff'ffff); }).code() ==
+        Code::damaged);
+  CHECK(error_of([&] { (void)unpack_page(ParquetCodec::lzo, snappy, 5); }).code() ==
+        Code::unsupported);
+}
+
+TEST_CASE("parquet values: dictionaries, booleans, split bytes and joined strings are decoded") {
+  const ParquetStorage int32{ParquetType::int32}, text{ParquetType::byte_array},
+      flag{ParquetType::boolean};
+  const ParquetDictionary words(text, unhex("01000000 61 02000000 6262"), 2);
+  const std::vector<std::byte> indices = unhex("01 03 02");  // width 1, a group: 0, 1, 0 ...
+  ParquetValues of_words(text, ParquetEncoding::rle_dictionary, indices, &words);
+  CHECK(as_text(of_words.next()) == "a");
+  CHECK(as_text(of_words.next()) == "bb");
+
+  const std::vector<std::byte> bits = unhex("05");
+  ParquetValues flags(flag, ParquetEncoding::plain, bits, nullptr);
+  CHECK(flags.next()[0] == std::byte{1});
+  CHECK(flags.next()[0] == std::byte{0});
+  CHECK(flags.next()[0] == std::byte{1});
+
+  const std::vector<std::byte> split = unhex("01 02 00 00 00 00 00 80");  // 1 and 0x80000002
+  ParquetValues numbers(int32, ParquetEncoding::byte_stream_split, split, nullptr);
+  CHECK(test::hex(numbers.next()) == "01000000");
+  CHECK(test::hex(numbers.next()) == "02000080");
+  CHECK(error_of([&] { (void)numbers.next(); }).code() == Code::damaged);
+}
+
+TEST_CASE("parquet values: what points outside of its page or dictionary is refused") {
+  const ParquetStorage text{ParquetType::byte_array};
+  CHECK(error_of([&] {
+          (void)ParquetDictionary(text, unhex("01000000 61"), 1'000'000'000);
+        }).message() == "dictionary of 1000000000 values in 5 bytes");
+  CHECK(error_of([&] { (void)ParquetDictionary(text, unhex("ffffff7f 61"), 1); }).code() ==
+        Code::damaged);
+  const ParquetDictionary words(text, unhex("01000000 61"), 1);
+  const std::vector<std::byte> indices = unhex("08 02 05");
+  ParquetValues of_words(text, ParquetEncoding::rle_dictionary, indices, &words);
+  CHECK(error_of([&] { (void)of_words.next(); }).message() == "value 5 of a dictionary of 1");
+  CHECK(error_of([&] {
+          (void)ParquetValues(text, ParquetEncoding::rle_dictionary, indices, nullptr);
+        }).code() == Code::damaged);
+  const std::vector<std::byte> long_value = unhex("ff000000 61");
+  ParquetValues plain(text, ParquetEncoding::plain, long_value, nullptr);
+  CHECK(error_of([&] { (void)plain.next(); }).message() ==
+        "value of 255 bytes, 1 left in its page");
+}
+
+}  // namespace
+}  // namespace shale
