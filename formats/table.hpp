@@ -15,8 +15,8 @@ namespace shale {
 
 /// The formats, in the order in which they are listed.
 inline constexpr const Format* kFormats[] = {
-    &lmdb_format, &hdf5_format, &record_format,      &webdataset_format,
-    &npy_format,  &pt_format,   &safetensors_format, &parquet_format,
+    &lmdb_format,    &hdf5_format, &record_format, &webdataset_format,
+    &parquet_format, &npy_format,  &pt_format,     &safetensors_format,
 };
 
 }  // namespace shale

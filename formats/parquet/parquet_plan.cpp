@@ -363,7 +363,8 @@ std::vector<std::string> class_names_in(std::span<const ParquetKeyValue> pairs,
 
 ParquetMeasure::ParquetMeasure(const ParquetPlan& plan, const Schema& schema)
     : plan_(plan), pending_(plan.leaves.size()) {
-  constexpr std::uint64_t kListHeaders = 32;  // of lists that have more than 14 elements
+  // Of lists that have more than 14 elements, and of their numbers.
+  constexpr std::uint64_t kListHeaders = 40;
   constexpr std::uint64_t kRun = 6, kLongestNumber = 10;
   most_rows_ = std::clamp(kMostCells / plan.parts, kLeastRows, kMostRows);
   WrittenFile file = describe_parquet(plan, schema, {}, false);

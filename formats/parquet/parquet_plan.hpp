@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "shale/format/format.hpp"
+#include "shale/format/row_groups.hpp"
 #include "shale/parquet/parquet_writing.hpp"
 
 // What the writer and the scanner of shale's own files agree on: which columns there are, and how
 // many bytes they take. FORMAT.md, "files of shale".
 
 namespace shale {
-
-inline constexpr std::string_view kRowGroupOption = "row_group_size";
 
 /// A column of the file: a leaf of its schema. The parts of a record: 0 the key, 1 + i field i.
 struct ParquetLeaf {

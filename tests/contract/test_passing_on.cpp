@@ -102,7 +102,8 @@ std::vector<Command> commands_for(const Format& from, const Schema& schema) {
     const bool fits = std::ranges::all_of(schema.fields, [&](const Field& field) {
       return std::ranges::find(to->can.kinds, field.kind) != to->can.kinds.end();
     });
-    if (fits) commands.push_back(conversion_to(*to, ""));
+    const bool fits_shapes = to->can.holds_ragged || !schema.has_ragged();
+    if (fits && fits_shapes) commands.push_back(conversion_to(*to, ""));
   }
   commands.push_back(conversion_to(from, " --fields", [=](ConvertRequest& request) {
     request.fields.only = {last, first};

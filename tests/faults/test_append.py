@@ -90,7 +90,7 @@ class Appends(FaultCase):
         for name in ("a", "b"):
             write(self.folder / f"{name}.npy", npy("<f4", (ROWS, 6), dice.randbytes(ROWS * 24)))
         a, b = self.folder / "a.npy", self.folder / "b.npy"
-        for container in ("record", "lmdb", "hdf5", "webdataset", "npy"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet", "npy"):
             with self.subTest(container=container):
                 one, two = self.folder / f"one-{container}", self.folder / f"two-{container}"
                 self.ok("convert", a, b, one, "--to", container)

@@ -47,7 +47,7 @@ class Damage(FaultCase):
 
     def test_a_shard_of_zeros_names_its_samples_by_row(self):
         """Keys whose checksum fails are not shown."""
-        for format_name in ("record", "lmdb", "hdf5", "webdataset"):
+        for format_name in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             out = self.folder / format_name
             self.ok("convert", self.source, out, "--to", format_name, code=4)
             shard = next(path for path in sorted(out.iterdir()) if path.suffix in (".tfrecord", ".mdb", ".lmdb", ".h5", ".tar"))

@@ -81,7 +81,7 @@ class DamagedSources(FaultCase):
         self.assertIn("the source is damaged", self.ok("verify", self.copy, "--against", self.bad, code=3).err)
 
     def test_values_and_keys(self):
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             with self.subTest(container=container):
                 self.make(container=container)
                 index = read_index(self.bad / "shard-000001.index.npy")
@@ -98,7 +98,7 @@ class DamagedSources(FaultCase):
                 shutil.rmtree(again)
 
     def test_shards_that_are_cut_or_missing(self):
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             with self.subTest(container=container):
                 self.make(container=container)
                 (shard,) = files_of(self.bad, 1)
@@ -265,7 +265,7 @@ class DamagedSources(FaultCase):
                 self.assertEqual(differences(first, second), [])
 
     def test_lists(self):
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             with self.subTest(container=container):
                 self.make(make_frames(self.folder / "frames", 12), container=container, words=("--group", "frames", "--shard-samples", 6))
                 index = read_index(self.bad / "shard-000000.index.npy")
@@ -278,7 +278,7 @@ class DamagedSources(FaultCase):
         make_photos(self.folder / "p", 12, classes=1)
         for i, path in enumerate(sorted((self.folder / "p").rglob("*.png"))):
             shutil.copy(path, self.folder / f"flat/{i}.png")
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             with self.subTest(container=container):
                 self.make(self.folder / "flat", container=container, words=("--shard-samples", 6))
                 place = json.loads(self.ok("cat", self.bad, 7, "--json").out)["fields"]["boxes"]["offset"]

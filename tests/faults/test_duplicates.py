@@ -67,7 +67,7 @@ class Duplicates(FaultCase):
 
     def test_every_container_with_an_index_lists_them(self):
         self.assertEqual(len(self.expected), 3)
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             for words in ((), ("--shard-samples", 3), ("--jobs", 1, "--memory", "16M")):
                 with self.subTest(container=container, words=words):
                     out = self.folder / "-".join(["out", container, *map(str, words)])
@@ -255,7 +255,7 @@ class DuplicatesWithoutReading(FaultCase):
     def commands(self):
         """Pairs of commands, without their output: one has nothing but duplicates, the other none."""
         several, each = self.make_folder("several", self.CONTENTS), self.make_folder("each", self.FILES)
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             yield [["convert", folder, "--to", container] for folder in (several, each)]
         yield [["convert", folder, "--to", "record", "--shard-samples", 20, "--shuffle"] for folder in (several, each)]
         for work in (["--resize", "shorter=70"], ["--resize", "longer=900", "--only-larger"]):

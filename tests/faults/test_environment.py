@@ -26,7 +26,7 @@ def make_inputs(root):
         write(root / f"flat/{i}.jpg", GRAY_JPEG)
     write(root / "labels.csv", b"".join(b"%d.jpg,%s\n" % (i, b"ab"[i % 2 :][:1]) for i in range(6)))
     write(root / "x.npy", npy("<i4", (50, 2), bytes(range(200)) * 2))
-    for name in ("record", "lmdb", "hdf5", "webdataset"):
+    for name in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
         run("convert", root / "photos", root / name, "--to", name)
     shutil.copy(root / "lmdb/shard-000000.lmdb", root / "f.lmdb")
     shutil.copy(root / "hdf5/shard-000000.h5", root / "f.h5")

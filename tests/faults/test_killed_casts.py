@@ -86,10 +86,10 @@ class KilledCasts(FaultCase):
         self.assertTrue(has_counted, "no continued run had to count")
 
     def test_shards_of_every_format(self):
-        for container in ("record", "lmdb", "hdf5", "webdataset", "npy"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet", "npy"):
             with self.subTest(container=container, kind="rows"):
                 self.kill(self.arrays(), "out", "--to", container, "--shard-samples", 70, *CAST)
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             for source in ("varied", "set"):
                 with self.subTest(container=container, kind=source):
                     self.kill([self.inputs / source], "out", "--to", container, "--shard-samples", 7, *TABLE)

@@ -32,7 +32,7 @@ class KilledCommands(StepsCase):
         write(photos / "class-1/bad.png", b"")
         write(photos / "class-2/notes.txt", b"x")
         make_frames(i / "frames", 12)
-        for name in ("record", "lmdb", "hdf5", "webdataset"):
+        for name in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             run("convert", photos, i / name, "--to", name, "--shard-samples", 9)
         for suffix in ("tfrecord", "lmdb", "h5"):
             run("convert", photos, i / f"one.{suffix}")
@@ -56,7 +56,7 @@ class KilledCommands(StepsCase):
 
     def test_a_resample_into_shards(self):
         i, o = self.inputs, self.place / "out"
-        for container in ("record", "lmdb", "hdf5", "webdataset", "npy"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet", "npy"):
             for draw in (["--permute"], ["--replace", "--rows", 20_000]):
                 self.killed("resample", i / "x.npy", o, "--to", container, "--shard-samples", 4000, *draw)
         self.killed("resample", i / "rows", o, "--to", "record", "--shard-samples", 4000)
@@ -112,7 +112,7 @@ class KilledCommands(StepsCase):
         self.killed_index(lambda: tars(0, 2, 3), folder, "--native", "wids,dali,energon", may_leave=r"tars/\.shale-native")  # it has times
 
     def test_an_index_of_a_dataset(self):
-        for name in ("record", "lmdb", "hdf5", "webdataset"):
+        for name in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             def damaged_copy(name=name):
                 shutil.copytree(self.inputs / name, self.place / "set")
                 for path in (self.place / "set").glob("*.idx*"):

@@ -70,7 +70,7 @@ class Parts(FaultCase):
         self.whole_of([*arrays, ["--to", "npy", "--shard-samples", 4]], "rows")
         self.assertEqual(run("convert", self.photos, self.folder / "one.tfrecord").code, 4)
         return {
-            "folder": ([self.photos], ("record", "lmdb", "hdf5", "webdataset")),
+            "folder": ([self.photos], ("record", "lmdb", "hdf5", "webdataset", "parquet")),
             "arrays": (arrays, ("npy", "hdf5", "record")),
             "array in Fortran order": ([self.folder / "fortran.npy"], ("npy",)),
             "dataset": ([self.folder / "copied"], ("lmdb",)),
@@ -109,7 +109,7 @@ class Parts(FaultCase):
 
     def test_more_parts_than_samples(self):
         few = make_photos(self.folder / "few", 3)
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             whole = self.whole_of([few, ["--to", container]])
             self.merge(self.parts_of([few, ["--to", container]], 7), self.out)
             self.check_whole(self.out, whole)

@@ -117,7 +117,7 @@ class HeldReads(FaultCase):
         i = cls.inputs
         make_photos(i / "photos", 60, sides=(100, 200), classes=2)
         (i / "files").mkdir()
-        for name, suffix in (("record", "tfrecord"), ("lmdb", "lmdb"), ("hdf5", "h5"), ("webdataset", "tar")):
+        for name, suffix in (("record", "tfrecord"), ("lmdb", "lmdb"), ("hdf5", "h5"), ("webdataset", "tar"), ("parquet", "parquet")):
             run("convert", i / "photos", i / name, "--to", name, "--shard-samples", 25)
             shutil.copy(i / name / f"shard-000000.{suffix}", i / f"files/f.{suffix}")
         for name in "xy":
@@ -165,7 +165,7 @@ class HeldReads(FaultCase):
         """Each with its output, or None."""
         i, o = self.inputs, self.folder / "o"
         yield from ((["verify", i / name, depth, "--jobs", 3], None)
-                    for name in ("record", "lmdb", "hdf5", "webdataset", "npy") for depth in ("--quick", "--full", "--deep"))
+                    for name in ("record", "lmdb", "hdf5", "webdataset", "parquet", "npy") for depth in ("--quick", "--full", "--deep"))
         yield ["verify", i / "record", "--against", i / "photos", "--jobs", 3], None
         yield ["verify", i / "npy", "--against", i / "arrays/x.npy", "--jobs", 3], None
         for name in ("f.tfrecord", "f.lmdb", "f.h5"):

@@ -85,9 +85,9 @@ class CommandsThatFail(StorageCase):
         write(i / "f.npy", npy("<i8", (500, 8), numbers, fortran_order=True))
         both = self.both = [f"x={i}/x.npy", f"y={i}/y.npy"]
         self.ok("convert", *both, i / "z.npz", "--compress", "deflate")
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             self.ok("convert", self.photos, i / container, "--to", container, "--shard-samples", 5)
-            shutil.copy(next((i / container).glob("shard-000000.[tlh]*")), i / f"foreign.{container}")
+            shutil.copy(next((i / container).glob("shard-000000.[tlhp]*")), i / f"foreign.{container}")
         (i / "parts").mkdir()
         for number in range(3):
             shutil.copy(i / "foreign.record", i / f"parts/{number}.tfrecord")

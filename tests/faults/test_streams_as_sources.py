@@ -36,7 +36,7 @@ class StreamsAsSources(stream_case.StreamCase):
 
     def test_the_same_samples(self):
         orders = {"stream": (self.stream, "--classes-from", self.table), "shuffled": (self.photos, "--shuffle", "--shard-size", "16KiB")}
-        for container in ("record", "lmdb", "hdf5", "webdataset"):
+        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             self.container = container
             for order, (source, *words) in orders.items():
                 with self.subTest(container=container, order=order):

@@ -103,6 +103,12 @@ void write_chunk(ThriftWriter& out, const WrittenChunk& chunk, const WrittenColu
   out.i64(7, i64(bytes));
   out.i64(9, chunk.pages.empty() ? 0 : i64(chunk.pages.front().offset));
   write_statistics(out, chunk);
+  out.list(13, ThriftType::structure, 1);
+  out.begin_element();
+  out.i32(1, static_cast<std::int32_t>(ParquetPageKind::data));
+  out.i32(2, static_cast<std::int32_t>(ParquetEncoding::plain));
+  out.i32(3, i32(chunk.pages.size()));
+  out.end();
   out.end();
   out.i64(4, i64(indexes.of_offsets.offset));
   out.i32(5, i32(indexes.of_offsets.bytes));
@@ -163,6 +169,8 @@ void write_group(ThriftWriter& out, const WrittenFile& file, std::size_t number,
   out.i64(3, i64(group.rows));
   out.i64(5, i64(begin.value_or(0)));
   out.i64(6, i64(bytes));
+  constexpr std::size_t kMostNumbers = 32'768;  // of an i16, and a file may have more groups
+  if (number < kMostNumbers) out.i16(7, static_cast<std::int16_t>(number));
   out.end();
 }
 

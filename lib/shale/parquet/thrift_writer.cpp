@@ -7,6 +7,11 @@ void ThriftWriter::i8(std::int32_t id, std::uint8_t value) {
   bytes_.write(value);
 }
 
+void ThriftWriter::i16(std::int32_t id, std::int16_t value) {
+  field(id, ThriftType::i16);
+  zigzag(value);
+}
+
 void ThriftWriter::i32(std::int32_t id, std::int32_t value) {
   field(id, ThriftType::i32);
   zigzag(value);

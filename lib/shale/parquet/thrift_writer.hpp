@@ -16,6 +16,7 @@ class ThriftWriter {
   ThriftWriter() : last_ids_{0} {}
 
   void i8(std::int32_t id, std::uint8_t value);
+  void i16(std::int32_t id, std::int16_t value);
   void i32(std::int32_t id, std::int32_t value);
   void i64(std::int32_t id, std::int64_t value);
   void text(std::int32_t id, std::string_view value);
