@@ -241,6 +241,10 @@ ParquetForeignFile describe_foreign_parquet(const InputFile& file) {
   return made;
 }
 
+std::string note_on_column(const ParquetForeignField& field) {
+  return fmt::format("column '{}' is left out: {}", printable(field.path), field.why);
+}
+
 bool lies_in_file(const ParquetForeignFile& file, const ParquetForeignField& field) {
   if (file.columns[field.column].leaf.type != ParquetType::byte_array) return false;
   if (field.form != ParquetForm::bytes && field.form != ParquetForm::text) return false;

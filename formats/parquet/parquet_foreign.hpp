@@ -55,6 +55,13 @@ struct ParquetForeignFile {
 [[nodiscard]] bool has_to_be_unpacked(const ParquetForeignFile& file,
                                       const ParquetForeignField& field);
 
+/// "column 'x' is left out: ..."
+[[nodiscard]] std::string note_on_column(const ParquetForeignField& field);
+
+/// Format::unpack: the columns that can be fields, as pages that are stored as they are. Memory: a
+/// page as it is and as it is written. Errors: those of Format::unpack.
+[[nodiscard]] std::optional<UnpackReport> unpack_parquet(const UnpackRequest& request);
+
 /// Format::survey. Reads the levels of columns, and keys; values of other columns are not read.
 [[nodiscard]] Survey survey_parquet(const InputFile& file, const Parsing& parsing,
                                     const WalkProgress& progress);

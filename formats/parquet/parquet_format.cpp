@@ -66,6 +66,7 @@ const Format parquet_format = {
     .create_shard = create_parquet_shard,
     .recognize = recognize_own_parquet,
     .survey = survey_parquet,
+    .unpack = unpack_parquet,
     .scan = scan_parquet_shard,
     .walk_list = walk_parquet_list,
     .split_list = split_parquet_list,

@@ -142,7 +142,7 @@ struct LookedAt {
   const Format* format = nullptr;
 };
 
-// What other programs write beside the files of a set.
+// What other programs write beside the files of a set; tables of theirs may be a set themselves.
 bool is_beside_files(std::string_view name) {
   constexpr std::string_view kBeside[] = {".idx", ".parquet"};
   return ends_with_any(name, kBeside);
@@ -261,6 +261,7 @@ FilesOfFolder list_files_of(const std::string& folder) {
   if (has_shards(folder)) return {};  // shale's, without their manifest
   bool is_set = true;
   std::string odd;
+  FilesOfFolder tables;
   const bool has_index = facts_behind(join_path(folder, kSetIndexFolder)).has_value();
   visit_names(folder, [&](const std::string& name) {
     if (name.starts_with('.') || is_about_a_file(name)) return true;
@@ -268,12 +269,18 @@ FilesOfFolder list_files_of(const std::string& folder) {
     if (entry.what == Entry::text) return true;
     if (has_index && entry.what == Entry::other && is_real_folder(join_path(folder, name)))
       return true;
+    if (entry.what == Entry::file_of_set && is_beside_files(name)) {
+      tables.format = entry.format;
+      tables.files.push_back({name, *file});
+      return true;
+    }
     is_set = entry.what == Entry::file_of_set && (!all.format || all.format == entry.format);
     all.format = entry.format;
     if (is_set) all.files.push_back({name, *file});
     if (!is_set) odd = name;
     return is_set;
   });
+  if (is_set && all.files.empty()) all = std::move(tables);
   if (!odd.empty() && has_index) throw is_in_the_way(folder, odd);
   if (!is_set) return {};
   std::ranges::sort(all.files, is_naturally_less, &SetMember::name);

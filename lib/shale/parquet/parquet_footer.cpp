@@ -15,6 +15,10 @@ namespace {
 
 constexpr int kMostSchemaDepth = 64;
 
+Error is_encrypted(std::string_view where) {
+  return Error(Code::unsupported, "is encrypted, which is not supported").at(where);
+}
+
 class FooterReader {
  public:
   FooterReader(Bytes bytes, std::string_view where, std::uint64_t base)
@@ -298,9 +302,7 @@ class FooterReader {
     in_.fail(fmt::format("the file has {} rows, its row groups {}", footer_.rows, rows));
   }
 
-  [[noreturn]] void refuse_encryption() const {
-    throw Error(Code::unsupported, "is encrypted").at(where_);
-  }
+  [[noreturn]] void refuse_encryption() const { throw is_encrypted(where_); }
 
   ThriftReader in_;
   std::string_view where_;
@@ -438,7 +440,7 @@ ParquetFooter read_parquet_footer(const ViewBytes& view, std::uint64_t file_byte
   std::array<std::byte, 8> tail{};
   std::ranges::copy(view(file_bytes - 8, 8), tail.begin());
   const std::string_view magic = as_text(Bytes(tail).subspan(4));
-  if (magic == "PARE") throw Error(Code::unsupported, "is encrypted").at(where);
+  if (magic == "PARE") throw is_encrypted(where);
   if (magic != kParquetMagic)
     throw Error(Code::damaged, "does not end as a Parquet file does: it is truncated, or damaged")
         .at(where, file_bytes - 4);
