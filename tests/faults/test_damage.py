@@ -50,7 +50,7 @@ class Damage(FaultCase):
         for format_name in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
             out = self.folder / format_name
             self.ok("convert", self.source, out, "--to", format_name, code=4)
-            shard = next(path for path in sorted(out.iterdir()) if path.suffix in (".tfrecord", ".mdb", ".lmdb", ".h5", ".tar"))
+            shard = next(path for path in sorted(out.iterdir()) if path.suffix in (".tfrecord", ".mdb", ".lmdb", ".h5", ".tar", ".parquet"))
             shard.write_bytes(bytes(shard.stat().st_size))
             done = run("verify", out)
             self.assertEqual(done.code, 3, done.err)

@@ -278,7 +278,7 @@ class DamagedSources(FaultCase):
         make_photos(self.folder / "p", 12, classes=1)
         for i, path in enumerate(sorted((self.folder / "p").rglob("*.png"))):
             shutil.copy(path, self.folder / f"flat/{i}.png")
-        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
+        for container in ("record", "lmdb", "hdf5", "webdataset"):
             with self.subTest(container=container):
                 self.make(self.folder / "flat", container=container, words=("--shard-samples", 6))
                 place = json.loads(self.ok("cat", self.bad, 7, "--json").out)["fields"]["boxes"]["offset"]
