@@ -213,6 +213,19 @@ std::string report_text(const ConvertReport& report, const std::string& output) 
   return text + fmt::format("next: {}\n", next_command(report, printable(output)));
 }
 
+// As has_skipped of what the run will report.
+bool will_skip(const ConvertPlan& plan) {
+  if (!plan.splits.empty()) return std::ranges::any_of(plan.splits, will_skip);
+  const bool leaves_out = plan.manifest.source.kind != kDatasetKind;
+  return plan.skipped > 0 || (leaves_out && plan.manifest.left_out.count() > 0);
+}
+
+bool skips_too_many(const ConvertPlan& plan, const ConvertRequest& request) {
+  const auto is_too_many = [&](const ConvertPlan& one) { return skips_too_many(one, request); };
+  if (!plan.splits.empty()) return std::ranges::any_of(plan.splits, is_too_many);
+  return plan.skipped > request.max_errors.limit(plan.manifest.source.samples);
+}
+
 // A set that was finished before is simply there: who made it was told what was skipped.
 bool has_skipped(const ConvertReport& report) {
   if (report.splits.empty()) return report.skipped + report.left_out > 0 && !report.was_complete;
@@ -237,12 +250,16 @@ int run_convert(const CommandLine& line, Console& console) {
   if (line.flag("dry-run")) {
     ConvertPlan plan = shale::plan(request, console.events());
     if (!plan.complete) {
-      const std::string input =
-          console.is_json() ? "" : text_of_planned_input(request, console.events());
-      console.report(
-          convert_facts(plan, request.output),
-          fmt::format("{}{}next: {}\n", text_of(plan, request.output), input, kAfterPlan));
-      return kDone;
+      const PlannedInput input = planned_input(request, console.events());
+      const bool ends_early = skips_too_many(plan, request);
+      const std::string next = ends_early
+                                   ? "the run would fail: these are more than --max-errors allows\n"
+                                   : fmt::format("next: {}\n", kAfterPlan);
+      console.report(convert_facts(plan, request.output),
+                     text_of(plan, request.output) + input.text + next);
+      if (ends_early) return kFailed;
+      const bool has_bad_image = input.bad > 0 && request.on_error == OnError::skip;
+      return will_skip(plan) || has_bad_image ? kSomeSkipped : kDone;
     }
     report = std::move(*plan.complete);
   } else {

@@ -178,19 +178,21 @@ std::string verdict_text(const InputCheck& check, const std::string& path, bool 
 
 }  // namespace
 
-std::string text_of_planned_input(const ConvertRequest& request, const Events& events) {
+PlannedInput planned_input(const ConvertRequest& request, const Events& events) {
   const bool is_one = request.inputs.size() == 1 && is_listed_input(request.inputs.front());
   if (!is_one || stream_of_path(request.inputs.front())) return {};
   InputRequest input = request;
   input.order = {.choice = request.order.choice};
   input.images = {};
   input.files.listing.is_only_read = true;
-  std::string text;
+  PlannedInput planned;
   for_each_split(input, events, [&](const InputRequest& one, const std::string& name) {
-    if (!name.empty()) text += fmt::format("  input {}\n", printable(name));
-    text += lines_of(check_input(one, CheckDepth::survey, {}, events), true);
+    if (!name.empty()) planned.text += fmt::format("  input {}\n", printable(name));
+    const InputCheck check = check_input(one, CheckDepth::survey, {}, events);
+    planned.text += lines_of(check, true);
+    planned.bad += check.bad;
   });
-  return text;
+  return planned;
 }
 
 int info_of_input(const InputRequest& request, Console& console) {

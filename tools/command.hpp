@@ -147,8 +147,11 @@ void refuse_idle_join(const CommandLine& line, const std::vector<std::string>& s
 [[nodiscard]] int verify_input(const InputRequest& request, bool decodes, Console& console,
                                FindingList* list);
 /// What a plan says of it, as lines of text; empty for any other input. Errors: as check_input.
-[[nodiscard]] std::string text_of_planned_input(const ConvertRequest& request,
-                                                const Events& events);
+struct PlannedInput {
+  std::string text;
+  std::uint64_t bad = 0;  ///< samples, of those that were looked at
+};
+[[nodiscard]] PlannedInput planned_input(const ConvertRequest& request, const Events& events);
 
 int run_convert(const CommandLine& line, Console& console);
 int run_verify(const CommandLine& line, Console& console);
