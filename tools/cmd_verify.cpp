@@ -10,7 +10,6 @@
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/browse/indexed_join.hpp"
 #include "shale/browse/verify_join.hpp"
@@ -163,10 +162,8 @@ std::string hint_of_repair(const std::string& dataset) {
                 });
     is_flat = is_flat || run.source.kind == kFlatFolder;
   }
-  const std::string pattern = option_of(manifest, kLabelFromOption);
-  std::string options = !is_flat          ? ""
-                        : pattern.empty() ? "--labels"
-                                          : "--label-from " + shell_word(pattern);
+  const bool needs_labels = is_flat && option_of(manifest, kLabelFromOption).empty();
+  std::string options = needs_labels ? "--labels" : "";
   if (is_chosen) {
     options += options.empty() ? "" : " and the ";
     options += "--split (with its --seed), --select, --exclude, --classes or --limit";

@@ -96,7 +96,6 @@ NOT_FOLLOWED = {
     "of splits by groups, and of labels in names: done in tests/cli/cases/convert_label_fields.txt, convert_label_names.txt": (
         "none of them is: name the samples of each part in a file, --split train=FILE,val=FILE",
         "pass --split-group with one of: ",
-        "--label-from ",
     ),
     "needs archives of files, which tests/interop/test_zip_archives.py writes": ("run 'shale convert {} OUT --to {}",),
     "needs samples without an image or with several, of an input with names": ("name the field of the images with --fields",),

@@ -115,7 +115,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.order.choice = request.choice;
   made.format = manifest.format;
   made.generator = request.generator;
-  made.labels = request.labels;
+  if (request.labels.is_given()) made.labels = request.labels;
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
   const std::string samples = option_of(manifest, "shard_samples");
   if (samples != "unlimited") made.shard_samples = parse_count(samples, "shard_samples");
@@ -142,9 +142,9 @@ Error other_source(const ConvertRequest& request, std::string_view difference) {
 
 // Options that the manifest records, and nobody gave.
 bool is_on_recorded_option(const Error& error) {
-  constexpr std::string_view kRecorded[] = {"--classes-from ", "--ext ",     "--hidden ",
-                                            "--group ",        "--pairs ",   "--parse ",
-                                            "--database ",     "--partners "};
+  constexpr std::string_view kRecorded[] = {"--classes-from ", "--ext ",      "--hidden ",
+                                            "--group ",        "--pairs ",    "--parse ",
+                                            "--database ",     "--partners ", "--label-from "};
   return error.code() == Code::usage &&
          std::ranges::any_of(kRecorded, [&](std::string_view option) {
            return error.message().starts_with(option);

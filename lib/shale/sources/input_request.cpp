@@ -12,6 +12,7 @@
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/labels/label_pattern.hpp"
 #include "shale/partners/file_pairs.hpp"
 
 namespace shale {
@@ -88,6 +89,7 @@ InputRequest recorded_input(const Manifest& manifest, const std::string& dataset
   input.files.finds_arrays = false;  // they are bytes in a set that has no types
   input.files.groups_frames = manifest.source.kind == kVideoFrames;
   input.files.takes_decodable = input.images.writes_other_types() && !input.files.groups_frames;
+  input.labels.pattern = option_of(manifest, kLabelFromOption);
   input.files.pairs.suffixes = option_of(manifest, kPairsOption);
   input.files.pairs.folders = option_of(manifest, kFoldersOption);
   input.files.pairs.takes_metadata = !option_of(manifest, kMetadataOption).empty();

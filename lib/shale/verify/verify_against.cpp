@@ -8,7 +8,6 @@
 #include "shale/archives/tar_stream.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
-#include "shale/base/shell_word.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/encoding/transform.hpp"
@@ -17,7 +16,6 @@
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
 #include "shale/io/temporary_folder.hpp"
-#include "shale/labels/label_pattern.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
@@ -308,13 +306,6 @@ std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
   return open_tar_stream(path, std::move(opened), request);
 }
 
-// With which the labels are found again.
-std::string labels_words(const Manifest& manifest) {
-  const std::string pattern = option_of(manifest, kLabelFromOption);
-  return pattern.empty() ? "--labels with the file that has them"
-                         : "--label-from " + shell_word(pattern);
-}
-
 // Files as the samples of a tar of WebDataset's that was made of them: their names up to the first
 // dot are its keys.
 class NamesToTheDot final : public SourceOver {
@@ -442,6 +433,8 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   }
   if (stream && !request.labels.pattern.empty())
     throw Error(Code::usage, "--label-from is not for a stream").at(request.dataset);
+  const InputRequest recorded = recorded_input(manifest, request.dataset, true);
+  if (!request.labels.is_given() && !stream) request.labels = recorded.labels;
   const bool is_of_frames = holds_frames_of_folder(manifest);
   const std::string metadata = option_of(manifest, kMetadataOption);
   // Of another tool: nothing is recorded of the files that it was made of.
@@ -450,7 +443,7 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
       !is_of_frames && !request.labels.is_given() &&
       (is_of_tars || is_of_flat_folder(dataset) || (is_of_list(manifest) && !label_of(manifest)));
   const bool compares_labels = !is_unlabelled || metadata == kMetadataWithLabels;
-  FileRequest files = recorded_input(manifest, request.dataset, true).files;
+  FileRequest files = recorded.files;
   if (manifest.layout.dialect == Dialect::coclr) files.frame_order = FrameOrder::bytewise;
   if (is_of_tars) files.pairs.policy = PairPolicy::on;
   if (is_of_frames || !folders.empty()) files.pairs.suffixes.clear();
@@ -487,7 +480,9 @@ void compare_with_files(VerifyRequest request, const OpenedDataset& dataset,
   if (is_of_tars) source = as_samples_of_tar(std::move(source), manifest, against);
   if (!metadata.empty()) refuse_less_metadata(request, source->info(), manifest);
   if (!compares_labels && metadata.empty() && label_of(manifest))
-    log.note("labels were not compared: pass " + labels_words(manifest));
+    log.note(recorded.labels.is_given()
+                 ? "labels were not compared: --label-from is not for a stream"
+                 : "labels were not compared: pass --labels with the file that has them");
   compare_files(*source, request, dataset, against, compares_labels, log);
 }
 
