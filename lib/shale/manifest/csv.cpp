@@ -50,9 +50,31 @@ std::size_t words_in_line(std::string_view line) {
   return words;
 }
 
+std::size_t marks_outside_quotes(std::string_view line, char mark) {
+  bool is_quoted = false;
+  std::size_t marks = 0;
+  for (const char byte : line) {
+    is_quoted = is_quoted != (byte == '"');
+    marks += byte == mark && !is_quoted ? 1 : 0;
+  }
+  return marks;
+}
+
 char delimiter_of(const InputFile& file, bool may_use_blanks) {
   const std::vector<std::string> lines = first_lines(file);
   const std::string& line = lines.empty() ? std::string() : lines.front();
+  const auto are_alike = [&](const auto& count) {
+    return std::ranges::all_of(lines,
+                               [&](const std::string& one) { return count(one) == count(line); });
+  };
+  // Where not all lines have as many commas, they are in names, and what all have as many of
+  // divides.
+  const auto outside_quotes = [](char mark) {
+    return [mark](std::string_view one) { return marks_outside_quotes(one, mark); };
+  };
+  const auto divides_all = [&](char mark) {
+    return marks_outside_quotes(line, mark) > 0 && are_alike(outside_quotes(mark));
+  };
   // Where the point is a comma, semicolons divide.
   const auto is_digit = [&](std::size_t at) {
     return at < line.size() && line[at] >= '0' && line[at] <= '9';
@@ -60,15 +82,11 @@ char delimiter_of(const InputFile& file, bool may_use_blanks) {
   bool divides = false;
   for (std::size_t at = line.find(','); at != std::string::npos; at = line.find(',', at + 1))
     divides = divides || at == 0 || !is_digit(at - 1) || !is_digit(at + 1);
+  for (const char mark : {';', '\t', '|'}) {
+    if ((!divides || !divides_all(',')) && divides_all(mark)) return mark;
+  }
   if (!divides && line.find(';') != std::string::npos) return ';';
   if (!divides && line.find('\t') != std::string::npos) return '\t';
-  // What could be in a name or a label divides if it does so in all lines.
-  const auto are_alike = [&](const auto& count) {
-    return std::ranges::all_of(lines,
-                               [&](const std::string& one) { return count(one) == count(line); });
-  };
-  const auto bars = [](std::string_view one) { return std::ranges::count(one, '|'); };
-  if (!divides && bars(line) > 0 && are_alike(bars)) return '|';
   if (line.find(',') != std::string::npos) return ',';
   const std::size_t words = words_in_line(line);
   const bool has_blanks = words == 2 || (words > 2 && lines.size() > 1 && are_alike(words_in_line));

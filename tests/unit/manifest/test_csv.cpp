@@ -111,6 +111,12 @@ TEST_CASE("csv: what divides fields is found by looking at the first lines") {
       {"\"a\" 1\n\"c\" 2\n", {{"a", "1"}, {"c", "2"}}},
       {"0,5|1\n2|3\n", {{"0,5", "1"}, {"2", "3"}}},
       {"a;0,5\nb;1\n", {{"a", "0,5"}, {"b", "1"}}},
+      {"0,5|1\n2,5|3\n", {{"0,5", "1"}, {"2,5", "3"}}},
+      {"a,b.jpg\tcat\nc.jpg\tdog\n", {{"a,b.jpg", "cat"}, {"c.jpg", "dog"}}},
+      {"\"a,b.jpg\";\"cat\"\n\"c;d.jpg\";\"dog\"\n", {{"a,b.jpg", "cat"}, {"c;d.jpg", "dog"}}},
+      {"a,b.jpg|x\nc.jpg|y\n", {{"a,b.jpg", "x"}, {"c.jpg", "y"}}},
+      {"\"a,b;c\",1\nd;e,2\n", {{"a,b;c", "1"}, {"d;e", "2"}}},
+      {"a;b.jpg,cat\nc;d.jpg,dog\n", {{"a;b.jpg", "cat"}, {"c;d.jpg", "dog"}}},
   };
   for (const Case& one : cases) {
     CAPTURE(one.content);
