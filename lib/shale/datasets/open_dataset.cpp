@@ -156,6 +156,9 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
 // The same; where the file as a whole is refused, for the chosen fields alone.
 bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request,
                     const ForeignRequest& indexing, const Events& events) {
+  // What is lost of other fields than the chosen ones is no loss.
+  const bool is_saved = request.takes_damaged && !request.fields.empty();
+  if (is_saved && index_unpacked(dataset, request, indexing, request.fields, events)) return true;
   try {
     if (index_unpacked(dataset, request, indexing, {}, events)) return true;
   } catch (const Error& error) {
