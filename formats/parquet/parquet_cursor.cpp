@@ -166,7 +166,7 @@ ParquetCursor::Runs ParquetCursor::read_levels(std::uint64_t slots) {
 
 void ParquetCursor::leave_page() {
   if (levels_.rows() == 0) return;
-  if (next_ != body_end_) fail("a page goes on behind its values", next_);
+  if (next_ != body_end_) fail("bytes after the values of a page", next_);
   // The same levels may be written in many ways, and shale has one.
   const std::vector<std::byte> expected = levels_.bytes();
   if (expected.size() != values_ - body_ ||

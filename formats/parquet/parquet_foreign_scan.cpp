@@ -175,9 +175,7 @@ class ForeignParquetScanner {
     begin_row(*key_);
     if (!key_->slots.has_value()) throw Error(Code::damaged, "has no key here");
     row_.key = place_value(*key_);
-    if (row_.key.length > kMaxKeyBytes)
-      throw Error(Code::limit, "a key of {} bytes, more than the limit of {}", row_.key.length,
-                  kMaxKeyBytes);
+    if (row_.key.length > kMaxKeyBytes) throw key_too_long(row_.key.length);
     const Bytes key =
         key_->is_placed ? payload_.view(row_.key.offset, row_.key.length) : as_bytes(key_words_);
     row_.key_hash = xxh3_64(key);
@@ -193,15 +191,21 @@ class ForeignParquetScanner {
       if (input_.reads_payload) place.crc32c = crc_of(place);
       return place;
     }
+    const Bytes value = value_of(column);
+    if (&column == key_.get()) key_words_ = as_text(value);
+    return put(value);
+  }
+
+  // Valid until the next call.
+  Bytes value_of(ReadColumn& column) {
     const Bytes value = column.slots.value();
     if (column.described.form == ParquetForm::words) {
       words_ = words_of(column.column.leaf, value);
-      return put(as_bytes(words_));
+      return as_bytes(words_);
     }
     if (column.described.form == ParquetForm::text && !is_utf8(as_text(value)))
       throw Error(Code::damaged, "has a string that is not UTF-8");
-    if (&column == key_.get()) key_words_ = as_text(value);
-    return put(value);
+    return value;
   }
 
   FieldPlace put(Bytes value) const {
@@ -281,13 +285,7 @@ class ForeignParquetScanner {
         row_.elements.push_back({.offset = place.offset, .length = place.length});
         return;
       }
-      Bytes value = column.slots.value();
-      if (column.described.form == ParquetForm::words) {
-        words_ = words_of(column.column.leaf, value);
-        value = as_bytes(words_);
-      }
-      if (column.described.form == ParquetForm::text && !is_utf8(as_text(value)))
-        throw Error(Code::damaged, "has a string that is not UTF-8");
+      const Bytes value = value_of(column);
       const auto length = static_cast<std::uint32_t>(value.size());
       gathered_.write(length);
       row_.elements.push_back({.offset = gathered_.size(),
@@ -337,7 +335,7 @@ class ForeignParquetScanner {
         throw Error(Code::damaged, "has a list of lists that is not rectangular");
     }
     if (!shape_fits(shape, field.shape))
-      throw Error(Code::damaged, "has a list of {} elements, which is not of its field", count);
+      throw Error(Code::damaged, "has {} elements, which do not fit its shape", count);
     if (field.is_ragged())
       std::ranges::copy(shape, row_.sides.begin() + static_cast<std::ptrdiff_t>(first_side_));
     cell.place = put(gathered_.bytes());

@@ -21,7 +21,7 @@ struct ParquetLeaf {
   std::uint32_t part = 0;
   ParquetType type = ParquetType::byte_array;
   std::uint32_t value_level = 1;  ///< the definition level of a value
-  bool is_list = false;           ///< a row has any number of slots
+  bool is_list = false;           ///< rows have any number of slots
   bool is_path = false;           ///< of media: nothing but levels, one below that of a value
   bool has_bounds = false;        ///< its pages tell the least and the greatest value
   bool is_optional = false;

@@ -262,11 +262,8 @@ ParquetPlan plan_of(const Schema& schema, const OptionSet& options) {
 }  // namespace
 
 Record encode_parquet(const Sample& sample, const Schema& schema, const OptionSet&) {
-  if (sample.key.size() > kMaxKeyBytes) {
-    throw Error(Code::limit, "key of {} bytes; Parquet shards hold keys of at most {}",
-                sample.key.size(), kMaxKeyBytes)
-        .for_sample(sample.key.substr(0, 64) + "...");
-  }
+  if (sample.key.size() > kMaxKeyBytes)
+    throw key_too_long(sample.key.size()).for_sample(sample.key.substr(0, 64) + "...");
   Record record;
   record.key = sample.key;
   record.parts.resize(1 + schema.fields.size());

@@ -95,11 +95,8 @@ Record encode_with_key(const Sample& sample, const Schema& schema) {
 
 Record encode_hdf5(const Sample& sample, const Schema& schema, const OptionSet&) {
   if (hdf5_row_storage(schema).has_strides()) return encode_fixed_row(sample, schema);
-  if (sample.key.size() > kMaxKeyBytes) {
-    throw Error(Code::limit, "key of {} bytes; HDF5 shards hold keys of at most {}",
-                sample.key.size(), kMaxKeyBytes)
-        .for_sample(sample.key.substr(0, 64) + "...");
-  }
+  if (sample.key.size() > kMaxKeyBytes)
+    throw key_too_long(sample.key.size()).for_sample(sample.key.substr(0, 64) + "...");
   try {
     return encode_with_key(sample, schema);
   } catch (Error& error) {

@@ -156,7 +156,7 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
 // The same; where the file as a whole is refused, for the chosen fields alone.
 bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request,
                     const ForeignRequest& indexing, const Events& events) {
-  // What is lost of other fields than the chosen ones is no loss.
+  // Only what is lost of the chosen fields counts.
   const bool is_saved = request.takes_damaged && !request.fields.empty();
   if (is_saved && index_unpacked(dataset, request, indexing, request.fields, events)) return true;
   try {

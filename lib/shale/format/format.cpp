@@ -51,6 +51,10 @@ class SumSizer final : public ShardSizer {
 
 }  // namespace
 
+Error key_too_long(std::uint64_t bytes) {
+  return {Code::limit, "key of {} bytes, more than the limit of {}", bytes, kMaxKeyBytes};
+}
+
 void check_elements(std::uint64_t count) {
   if (count <= kMaxElements) return;
   throw Error(Code::limit, "list of {} elements; a list may have {}", count, kMaxElements)

@@ -205,6 +205,7 @@ struct Probe {
 /// The longest key that a container may hold. Keys are read as a whole, so this limits the memory
 /// that a hostile file can make shale allocate.
 inline constexpr std::uint64_t kMaxKeyBytes = 65'536;
+[[nodiscard]] Error key_too_long(std::uint64_t bytes);
 
 /// The most elements that a list may have, because their positions are kept in memory.
 inline constexpr std::uint64_t kMaxElements = 1 << 20;

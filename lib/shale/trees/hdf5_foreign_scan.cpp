@@ -282,11 +282,8 @@ class ForeignScanner {
   void scan_key(std::uint64_t number) {
     try {
       const FieldPlace place = key_->place_of(number);
-      if (place.length > kMaxKeyBytes) {
-        throw Error(Code::limit, "a key of {} bytes, more than the limit of {}", place.length,
-                    kMaxKeyBytes)
-            .at(file_.path(), place.offset);
-      }
+      if (place.length > kMaxKeyBytes)
+        throw key_too_long(place.length).at(file_.path(), place.offset);
       const Bytes key = payload_.view(place);
       row_.key_hash = xxh3_64(key);
       draft_.at_key(as_text(key));
