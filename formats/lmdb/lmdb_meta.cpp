@@ -139,7 +139,7 @@ void refuse_sorted_duplicates(const MetaPage& meta, const InputFile& file) {
   if ((meta.main_tree.flags & kDupSort) == 0) return;
   throw Error(Code::unsupported, "keys of this LMDB file have sorted duplicates (MDB_DUPSORT)")
       .at(file.path(), meta.offset)
-      .hint("copy its entries into a file without duplicates");
+      .hint("'shale convert' takes it by itself, without --parse: each value becomes a sample");
 }
 
 MetaPage read_live_meta(const InputFile& file, const FindingSink& findings) {

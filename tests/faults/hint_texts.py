@@ -107,6 +107,7 @@ NOT_FOLLOWED = {
     ),
     "needs named databases, feature lists or episodes, which others write (tests/interop/test_lmdb_keys.py, test_tfrecord_dialects.py, test_tfds_written.py)": (
         "name one database, or leave out --parse: several are joined by key",
+        "'shale convert' takes it by itself, without --parse: each value becomes a sample",
         "name one database, or leave out --parse: each value is then one field",
         "run 'shale info {} --database {}'{}",
         "pass --parse plain: each record is then one field of bytes, 'value'",

@@ -259,6 +259,20 @@ def test_each_value_of_a_key_is_a_sample(tmp_path, kind, deleted):
     run_shale("verify", tmp_path / "mixed", "--against", path)
 
 
+def test_several_values_of_a_key_are_not_joined(tmp_path):
+    """With which of them would the entry of another database go? By itself it is converted, as the hint says."""
+    path = tmp_path / "a.lmdb"
+    expected = write_duplicates(path, "fixed")
+    with lmdb.open(str(path), subdir=False, max_dbs=2, map_size=1 << 26, lock=False) as env, env.begin(write=True) as txn:
+        txn.put(b"many", b"one", db=env.open_db(b"a", txn=txn))
+    for order in ("a,d", "d,a"):
+        said = run_shale("convert", path, tmp_path / "out", "--to", "record", "--database", order, code=1).stderr
+        assert b"have sorted duplicates" in said and b"takes it by itself, without --parse" in said, said
+        assert not (tmp_path / "out").exists()
+    run_shale("convert", path, tmp_path / "out", "--to", "record", "--database", "d")
+    assert len(samples_in(tmp_path / "out")) == len(expected)
+
+
 @pytest.mark.parametrize("kind", list(DUPLICATES)[:3])
 def test_damage_of_a_file_whose_keys_have_several_values(tmp_path, kind):
     """Bytes of pages that only such files have are changed, and the file is truncated: nothing crashes, and what was indexed is found."""
