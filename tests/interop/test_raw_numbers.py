@@ -143,6 +143,23 @@ def test_a_tail_that_is_no_whole_row(tokens, tmp_path):
     assert np.array_equal(written(tmp_path / "out"), TOKENS[:39_600].reshape(-1, 400))
 
 
+def test_one_file_of_a_set_without_a_whole_row_is_listed(tmp_path):
+    rows = TOKENS[:2000].reshape(-1, 400)
+    (tmp_path / "set").mkdir()
+    for number, content in enumerate([rows[:2].tobytes(), bytes(70), rows[2:].tobytes()]):
+        (tmp_path / f"set/{number}.bin").write_bytes(content)
+
+    plan = run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "npy", "--raw", "uint16,400", "--on-error", "skip", "--dry-run", code=4)
+    run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "npy", "--raw", "uint16,400", "--on-error", "skip", code=4)
+
+    assert b"would skip: 1 bad sample" in plan.stdout
+    assert np.array_equal(written(tmp_path / "out"), rows)
+    assert "1.bin: 70 bytes from byte 0 on" in (tmp_path / "out/skipped.csv").read_text()
+    for error in ("skip", "fail"):
+        alone = run_shale("convert", tmp_path / "set/1.bin", tmp_path / "x.npy", "--raw", "uint16,400", "--on-error", error, code=(1, 3))
+        assert b"70 " in alone.stderr and not (tmp_path / "x.npy").exists()
+
+
 def test_what_says_itself_what_it_is_is_refused(tmp_path):
     np.save(tmp_path / "x.npy", TOKENS)
     (tmp_path / "x.bin.gz").write_bytes(gzip.compress(TOKENS.tobytes()))

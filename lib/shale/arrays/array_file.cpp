@@ -183,7 +183,7 @@ ArrayFile open_raw(const std::shared_ptr<const InputFile>& file, const ArrayRead
   }
   const std::uint64_t rows = (size - raw.offset) / row_bytes;
   const std::uint64_t rest = (size - raw.offset) % row_bytes;
-  const bool is_cut = rest > 0 && reading.takes_truncated && rows > 0;
+  const bool is_cut = rest > 0 && reading.takes_truncated;
   if (rest > 0 && !is_cut) {
     throw Error(Code::damaged, "{} of {} bytes {} followed by {} more {}",
                 format_counted(rows, "row", "rows"), row_bytes, rows == 1 ? "is" : "are", rest,
