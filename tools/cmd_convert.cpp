@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "shale/archives/tar_stream.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/fixed_value.hpp"
@@ -10,6 +11,7 @@
 #include "shale/manifest/naming.hpp"
 #include "shale/ops/convert.hpp"
 #include "shale/requests/choose_output.hpp"
+#include "shale/requests/combinations.hpp"
 #include "shale/targets/conversion.hpp"
 
 #include "tools/command.hpp"
@@ -242,8 +244,12 @@ std::vector<std::string> outputs_of(const ConvertReport& report) {
 }  // namespace
 
 int run_convert(const CommandLine& line, Console& console) {
-  const ConvertRequest request = convert_request_of(line);
+  ConvertRequest request = convert_request_of(line);
   const std::vector<NativeKind> native = native_kinds(line, request);
+  refuse_combinations(request);
+  const std::optional<KeptSamples> kept = keep_samples(request, console.events());
+  if (kept) call_it(kept->file->link(), kept->stream);
+  if (kept && line.flag("dry-run")) throw not_for_stream(kept->stream, "--dry-run");
   if (kind_of_output(request) == OutputKind::stream) console.report_to_stderr();
   say_limits(line, console.events());
   ConvertReport report;

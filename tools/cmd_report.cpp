@@ -44,7 +44,7 @@ int run_report(const CommandLine& line, Console& console) {
   if (has_output) {
     const std::string page = report_page(facts);
     page_bytes = page.size();
-    write_report(place, page);
+    write_report(place, as_called(page));
   }
   console.report(facts.json, report_text(facts, place.output, page_bytes));
   if (!console.is_json()) {

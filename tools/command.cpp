@@ -31,35 +31,40 @@ constexpr Command kCommands[] = {
      .examples = "shale verify out\n"
                  "shale verify out --deep --against photos",
      .operands = kDataset,
-     .run = run_verify},
+     .run = run_verify,
+     .reads_streams = true},
     {.name = "info",
      .usage = "shale info DATASET|NAME=INPUT...",
      .summary = "show what a dataset holds",
      .examples = "shale info out\n"
                  "shale info out --json",
      .operands = kDataset,
-     .run = run_info},
+     .run = run_info,
+     .reads_streams = true},
     {.name = "ls",
      .usage = "shale ls DATASET [--tsv|--json|--keys FORM] [--rows FIRST:END]",
      .summary = "list the samples: row, key, label, bytes",
      .examples = "shale ls out | head\n"
                  "shale ls out --tsv | awk -F'\\t' '$4 == \"cats\"'",
      .operands = kDataset,
-     .run = run_ls},
+     .run = run_ls,
+     .reads_streams = true},
     {.name = "cat",
      .usage = "shale cat DATASET ROW | --key KEY [--field F] [--element K]",
      .summary = "write one field of one sample to stdout",
      .examples = "shale cat out 42 > photo.jpg\n"
                  "shale cat out --key cats/a.jpg --json",
      .operands = kDataset,
-     .run = run_cat},
+     .run = run_cat,
+     .reads_streams = true},
     {.name = "report",
      .usage = "shale report DATASET|NAME=INPUT... -o FILE.html [--sample N|all] [--verify]",
      .summary = "write a page that shows what is in a dataset",
      .examples = "shale report out -o report.html\n"
                  "shale report train.lmdb -o report.html --sample all --verify",
      .operands = kDataset,
-     .run = run_report},
+     .run = run_report,
+     .reads_streams = true},
     {.name = "formats",
      .usage = "shale formats",
      .summary = "list the formats and what each can hold",
@@ -136,9 +141,14 @@ const Command& command_named(const std::string& name) {
 
 namespace {
 
-int run_on_terminal(const CommandLine& line) {
-  Console console(line.progress_mode(), line.command().name, line.flag("quiet"), line.flag("json"));
+int run_with(CommandLine& line, Console& console) {
+  if (line.command().reads_streams) line.keep_stream(console.events());
   return line.command().run(line, console);
+}
+
+int run_on_terminal(CommandLine& line) {
+  Console console(line.progress_mode(), line.command().name, line.flag("quiet"), line.flag("json"));
+  return run_with(line, console);
 }
 
 }  // namespace
@@ -164,7 +174,7 @@ int run_command(const Command& command, const std::vector<std::string>& words) {
 
 void run_in_process(const std::vector<std::string>& words, Console& console) {
   CommandLine line(command_named(words.at(0)));
-  if (line.parse({words.begin() + 1, words.end()})) (void)line.command().run(line, console);
+  if (line.parse({words.begin() + 1, words.end()})) (void)run_with(line, console);
 }
 
 Error current_error() {

@@ -15,6 +15,7 @@
 #include "shale/io/output_file.hpp"
 #include "shale/requests/convert_request.hpp"
 #include "shale/sources/input_request.hpp"
+#include "shale/sources/tars_of_samples.hpp"
 
 #include "tools/console.hpp"
 #include "tools/option_table.hpp"
@@ -31,6 +32,7 @@ struct Command {
   /// What its words are, spelled as the name of an option's value: "DATASET|FILE", "bash|zsh".
   std::string_view operands;
   int (*run)(const CommandLine& line, Console& console);  ///< returns the exit code
+  bool reads_streams = false;  ///< its first word may be a stream of samples
 };
 
 /// All commands, in the order of the help.
@@ -96,6 +98,10 @@ class CommandLine {
   [[nodiscard]] Console::Mode progress_mode() const;
   [[nodiscard]] const Command& command() const { return command_; }
 
+  /// Where the first word is a stream of samples (keep_samples), it is that of a file from here on.
+  /// Errors: same as keep_samples.
+  void keep_stream(const Events& events);
+
  private:
   [[nodiscard]] std::vector<std::string> with_long_output(std::vector<std::string> words) const;
   [[nodiscard]] bool take_short_words(const std::vector<std::string>& words) const;
@@ -106,6 +112,7 @@ class CommandLine {
   const Command& command_;
   std::unique_ptr<ParsedOptions> options_;
   std::vector<std::string> words_;
+  std::optional<KeptSamples> kept_;
 };
 
 /// Notes "2 threads (affinity), 256 MiB of memory (default)", with --verbose and where a limit that

@@ -227,6 +227,17 @@ std::string CommandLine::operand_choice() const {
   return checked_choice(words_[0], command_.operands, "argument");
 }
 
+void CommandLine::keep_stream(const Events& events) {
+  if (words_.empty()) return;
+  InputRequest input;
+  input.inputs = {words_.front()};
+  input.container = {text_or_none("index-dir"), parsing_option(*this)};
+  kept_ = keep_samples(input, events);
+  if (!kept_) return;
+  words_.front() = input.inputs.front();
+  call_it(words_.front(), kept_->stream);
+}
+
 LabelFile label_file_of(const CommandLine& line) {
   LabelFile file{.path = line.text_or_none("labels"),
                  .label_column = line.text_or_none("label-column"),

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shale/base/size_text.hpp"
+#include "shale/io/input_stream.hpp"
 #include "shale/io/storage_retry.hpp"
 
 #include "tools/facts.hpp"
@@ -23,6 +24,15 @@ namespace {
 volatile std::sig_atomic_t g_signal = 0;  // the one global: a signal handler can reach nothing else
 
 extern "C" void note_signal(int signal) { g_signal = signal; }
+
+// What a stream was kept in, and what it is called. Messages are made everywhere.
+struct NamedLink {
+  std::string link, name;
+};
+NamedLink& named_link() {
+  static NamedLink named;
+  return named;
+}
 
 constexpr std::uint64_t kEventsVersion = 1;
 
@@ -55,6 +65,32 @@ std::string without_total(const ProgressView& view) {
 
 }  // namespace
 
+void call_it(std::string link, std::string name) {
+  named_link() = {std::move(link), std::move(name)};
+}
+
+std::string as_called(std::string_view text) {
+  const auto& [link, name] = named_link();
+  std::string shown(text);
+  if (link.empty()) return shown;
+  const std::string_view told = name == kStdin ? "stdin" : std::string_view(name);
+  for (std::size_t at = 0; (at = shown.find(link, at)) != std::string::npos;) {
+    const char next = at + link.size() < shown.size() ? shown[at + link.size()] : '\0';
+    const bool is_longer = next >= '0' && next <= '9';
+    const std::string_view its = is_longer ? link : next == ':' ? told : std::string_view(name);
+    shown.replace(at, link.size(), its);
+    at += its.size();
+  }
+  // Findings have the last part of a path.
+  const std::string_view number = std::string_view(link).substr(link.rfind('/') + 1);
+  const std::string place = fmt::format("{}: byte ", number);
+  for (std::size_t at = 0; (at = shown.find(place, at)) != std::string::npos; ++at) {
+    if (at == 0 || std::string_view(shown).substr(0, at).ends_with(": "))
+      shown.replace(at, number.size(), told);
+  }
+  return shown;
+}
+
 // By write alone: stdio would go on waiting for a reader that takes nothing after a signal has
 // come.
 void print(std::string_view text) {
@@ -68,7 +104,7 @@ void print(std::string_view text) {
 }
 
 void tell(std::string_view line) {
-  const std::string text = std::string(line) + "\n";
+  const std::string text = as_called(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -78,7 +114,7 @@ void tell_error(const Error& error) {
 }
 
 std::string json_text(const Json& facts) {
-  return facts.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return as_called(facts.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void tell_hint(std::string_view what) { tell(fmt::format("{} {}", colored("hint:", "1"), what)); }
@@ -146,8 +182,9 @@ void Console::report(const Json& facts, std::string_view text) {
   if (!is_quiet_) print(text);
 }
 
-void Console::print(std::string_view text) {
+void Console::print(std::string_view said) {
   clear();
+  const std::string text = as_called(said);
   if (is_of_program_)
     printed_ += text;
   else if (reports_to_stderr_)

@@ -28,6 +28,10 @@ void print(std::string_view text);
 void tell(std::string_view line);
 /// "shale: what" and, if there is one, "hint: what to do".
 void tell_error(const Error& error);
+/// From here on all that is said calls a file by this name, which is opened by the link: a kept
+/// stream.
+void call_it(std::string link, std::string name);
+[[nodiscard]] std::string as_called(std::string_view text);
 /// "hint: what to do".
 void tell_hint(std::string_view what);
 /// One line of --progress json: {"version", "event", "command"} and the members of `facts`.

@@ -513,7 +513,7 @@ std::shared_ptr<FileTree> open_tree_of_splits(const FolderRequest& request,
 }
 
 std::shared_ptr<FileTree> open_tree_of_archive(const FolderRequest& request) {
-  const std::optional<ArchivePath> path = archive_of_path(request.root);
+  const std::optional<ArchivePath> path = archive_of_path(request.root, TarsAs::files);
   return path ? open_archive_tree(request, *path) : nullptr;
 }
 

@@ -52,7 +52,9 @@ Error stale_index(const std::string& file, const std::string& index_folder,
 
 std::string index_command(const std::string& file, const std::string& index_folder,
                           const Parsing& parsing, bool with_checksums) {
-  std::string command = "shale index " + printable(file);
+  // A kept stream, by NamelessFile::link(), has no name to index it under.
+  const bool has_name = !file.starts_with("/proc/self/fd/");
+  std::string command = "shale index " + (has_name ? printable(file) : "FILE");
   if (!index_folder.empty()) command += " --index-dir " + printable(index_folder);
   command += options_of(parsing);
   if (with_checksums) command += " --crc";

@@ -77,7 +77,9 @@ struct FileRequest {
   /// Samples that are files of arrays become tensors, by the headers of all, unless `pairs` wants
   /// bytes. False: only those whose types follow in `suffixes`.
   bool finds_arrays = true;
-  std::string standing = {};  ///< of a dataset that is appended to: `suffixes`, with its types
+  std::string standing = {};       ///< of a dataset that is appended to: `suffixes`, with its types
+  bool takes_any_archive = false;  ///< archives are those of files, also where they seem to hold
+                                   ///< samples of WebDataset
   FrameOrder frame_order = FrameOrder::natural;
   PairRequest pairs = {};
   ListingRequest listing = {};

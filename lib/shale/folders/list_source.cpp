@@ -345,6 +345,16 @@ class EndlessLine {
 
 }  // namespace
 
+void StdinCopy::hold(std::unique_ptr<InputStream> opened) {
+  const std::scoped_lock lock(mutex_);
+  opened_ = std::move(opened);
+}
+
+std::unique_ptr<InputStream> StdinCopy::take_opened() {
+  const std::scoped_lock lock(mutex_);
+  return std::move(opened_);
+}
+
 bool StdinCopy::is_whole() const {
   const std::scoped_lock lock(mutex_);
   return is_whole_;

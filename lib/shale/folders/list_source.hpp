@@ -19,6 +19,10 @@ namespace shale {
 /// samples. Thread-safe.
 class StdinCopy {
  public:
+  /// Takes a stream that was opened to look at its beginning, for whoever reads it.
+  void hold(std::unique_ptr<InputStream> opened);
+  /// That stream, once. Null: nothing was opened.
+  [[nodiscard]] std::unique_ptr<InputStream> take_opened();
   /// False: stdin has not been read, and may hold something else.
   [[nodiscard]] bool is_whole() const;
   /// Keeps all of `input`, which is stdin, in a nameless file in `folder`. Errors: same as
@@ -29,6 +33,7 @@ class StdinCopy {
 
  private:
   mutable std::mutex mutex_;
+  std::unique_ptr<InputStream> opened_;
   std::optional<NamelessFile> file_;
   bool is_whole_ = false;
 };

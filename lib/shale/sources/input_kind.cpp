@@ -85,20 +85,6 @@ bool wants_rows(const OrderRequest& order) {
 
 // ---- files, in folders, archives and lists
 
-// What only files of a folder have makes files of the members of any archive.
-TarsAs tars_as(const InputRequest& request) {
-  if (request.container.parsing.dialect == Dialect::webdataset) return TarsAs::samples;
-  const std::string& index_folder = request.container.index_folder;
-  if (!index_folder.empty() && is_indexed_archive(request.inputs.front(), index_folder))
-    return TarsAs::samples;
-  std::uint32_t bit = 1;
-  for (const InputOption& option : kInputOptions) {
-    if ((kTakesOfFolders & bit) != 0 && option.is_given(request)) return TarsAs::files;
-    bit <<= 1U;
-  }
-  return TarsAs::found;
-}
-
 FolderRequest folder_request(const SoughtInput& input) {
   const InputRequest& request = input.request;
   FileRequest files = request.files;
@@ -257,8 +243,10 @@ Recognition recognize_list(SoughtInput& input) {
   if (!path || !is_stdin(*path)) return {};
   StdinCopy& copy = *input.request.stdin_copy;
   if (!copy.is_whole()) {
-    input.stream = std::make_unique<InputStream>(
-        path->file, [&events = input.events] { events.stop_if_asked(); });
+    input.stream = copy.take_opened();
+    if (!input.stream)
+      input.stream = std::make_unique<InputStream>(
+          path->file, [&events = input.events] { events.stop_if_asked(); });
     if (!keep_if_list(copy, *input.stream)) return {};
   }
   if (input.path() != kStdin) {
@@ -288,6 +276,7 @@ Recognition recognize_stream(SoughtInput& input) {
             const FolderRequest folder = folder_request(found);
             if (takes_every(folder.files.pairs.policy))
               throw not_for_stream(found.path(), "--pairs on");
+            if (!found.stream) found.stream = found.request.stdin_copy->take_opened();
             OpenedStream opened = open_stream(path, std::move(found.stream),
                                               found.request.memory_bytes, folder.stop_if_asked);
             return OpenedInput{.source = open_tar_stream(path, std::move(opened), folder)};
@@ -547,6 +536,20 @@ constexpr MadeFrom kMadeFrom[] = {
 };
 
 }  // namespace
+
+TarsAs tars_as(const InputRequest& request) {
+  if (request.container.parsing.dialect == Dialect::webdataset) return TarsAs::samples;
+  if (request.files.takes_any_archive) return TarsAs::files;
+  const std::string& index_folder = request.container.index_folder;
+  if (!index_folder.empty() && is_indexed_archive(request.inputs.front(), index_folder))
+    return TarsAs::samples;
+  std::uint32_t bit = 1;
+  for (const InputOption& option : kInputOptions) {
+    if ((kTakesOfFolders & bit) != 0 && option.is_given(request)) return TarsAs::files;
+    bit <<= 1U;
+  }
+  return TarsAs::found;
+}
 
 MadeFrom made_from(std::string_view kind) {
   for (const MadeFrom& one : kMadeFrom) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "shale/archives/stream_path.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/events.hpp"
 #include "shale/io/input_stream.hpp"
@@ -50,6 +51,10 @@ enum InputOptionBit : std::uint32_t {
 };
 /// In the order of their bits.
 [[nodiscard]] std::span<const InputOption> input_options();
+
+/// What its tar archives are read as: what only files of a folder have makes files of the members
+/// of any archive. Errors: same as is_indexed_archive.
+[[nodiscard]] TarsAs tars_as(const InputRequest& request);
 
 /// What an input opens as.
 struct OpenedInput {

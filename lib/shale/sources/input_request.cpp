@@ -83,6 +83,7 @@ InputRequest recorded_input(const Manifest& manifest, const std::string& dataset
   }
   if (!manifest.classes.empty()) input.classes.from = dataset;
   if (option_of(manifest, kFoldersOption).ends_with('?')) input.join.partners = Partners::any;
+  input.files.takes_any_archive = true;
   input.files.hidden =
       option_of(manifest, "hidden") == "keep" ? HiddenPolicy::keep : HiddenPolicy::skip;
   input.files.suffixes = option_of(manifest, kSuffixesOption);

@@ -126,6 +126,7 @@ std::string modified_text(std::int64_t ns) {
 // folder's files have theirs in the listing, and a dataset of shale's proves itself.
 void add_stamp(Identity& identity, const std::string& input) {
   const std::string path = path_in_word(input);
+  if (path.starts_with("/proc/self/fd/")) return;  // a kept stream, by NamelessFile::link()
   std::error_code error;
   const std::optional<ArchivePath> archive = archive_of_path(path);
   std::optional<std::string> file = fs::is_regular_file(path, error) ? path : file_of_path(path);

@@ -30,6 +30,7 @@
 #include "shale/sources/open_input.hpp"
 #include "shale/sources/settled_keys.hpp"
 #include "shale/sources/source_over.hpp"
+#include "shale/sources/tars_of_samples.hpp"
 #include "shale/verify/compare_arrays.hpp"
 #include "shale/verify/compare_remade.hpp"
 #include "shale/verify/compare_samples.hpp"
@@ -552,8 +553,9 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
   }
   const std::string& against = request.against.front();
   if (folders.empty()) refuse_partial_dataset(against);
-  const bool is_archive = archive_of_path(against).has_value();
-  const std::optional<StreamPath> stream = is_archive ? std::nullopt : stream_of_path(against);
+  const TarsAs as = tars_of_source(manifest);
+  const bool is_archive = archive_of_path(against, as).has_value();
+  const std::optional<StreamPath> stream = is_archive ? std::nullopt : stream_of_path(against, as);
   const bool is_of_folder =
       !folders.empty() || is_archive || stream ||
       (look_at(against) != Place::dataset && !file_of_path(against) && !holds_set(against));
@@ -570,7 +572,12 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
   }
   if (stream && is_stdin(*stream) && request.stdin_copy->is_whole())
     return compare_list(request, dataset, log);
-  compare_with_files(request, dataset, stream, std::move(input), log);
+  try {
+    compare_with_files(request, dataset, stream, std::move(input), log);
+  } catch (const Error& error) {  // its folders are not the classes: it may have other samples
+    if (error.code() != Code::bad_content || !is_input_of_samples(against)) throw;
+    compare_with_dataset(request, dataset, log);
+  }
 }
 
 }  // namespace shale

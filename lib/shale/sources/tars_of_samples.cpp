@@ -1,0 +1,75 @@
+#include "shale/sources/tars_of_samples.hpp"
+
+#include <utility>
+
+#include "shale/archives/archive_path.hpp"
+#include "shale/datasets/file_format.hpp"
+#include "shale/io/input_stream.hpp"
+#include "shale/io/path_facts.hpp"
+#include "shale/io/temporary_folder.hpp"
+#include "shale/io/write_fully.hpp"
+#include "shale/sources/input_kind.hpp"
+#include "shale/wire/stream_kind.hpp"
+
+namespace shale {
+namespace {
+
+constexpr std::uint64_t kLookedAt = 4 << 20, kPieceBytes = 256 << 10;
+
+bool is_read_once(const std::string& path) {
+  if (path == kStdin) return true;
+  const std::optional<struct stat> facts = facts_behind(path);
+  return facts && S_ISFIFO(facts->st_mode);
+}
+
+bool begins_with_samples(InputStream& stream, TarsAs tars) {
+  const StreamKind kind = stream_kind_of(stream.peek(kStreamKindBytes));
+  if (kind != StreamKind::tar && kind != StreamKind::gzip && kind != StreamKind::zstd) return false;
+  if (tars == TarsAs::samples) return true;
+  const NamelessFile begin(NamelessFile::InMemory{"archive"});
+  write_fully(begin.descriptor(), stream.peek(kLookedAt), 0, begin.path());
+  return is_archive_of_samples(begin.link());
+}
+
+}  // namespace
+
+std::optional<KeptSamples> keep_samples(InputRequest& request, const Events& events) {
+  if (request.inputs.size() != 1 || !is_read_once(request.inputs.front())) return std::nullopt;
+  // An index that is named is that of a file.
+  if (!request.container.index_folder.empty()) return std::nullopt;
+  const TarsAs tars = tars_as(request);
+  if (tars == TarsAs::files) return std::nullopt;
+  const std::function<void()> stop_if_asked = [&events] { events.stop_if_asked(); };
+  const std::string path = request.inputs.front();
+  auto stream = std::make_unique<InputStream>(path, stop_if_asked);
+  if (!begins_with_samples(*stream, tars)) {
+    request.stdin_copy->hold(std::move(stream));
+    return std::nullopt;
+  }
+  const OpenedStream opened =
+      open_stream({path, ""}, std::move(stream), request.memory_bytes, stop_if_asked);
+  const auto file = std::make_shared<const NamelessFile>(temporary_folder());
+  std::vector<std::byte> piece(kPieceBytes);
+  std::uint64_t bytes = 0;
+  while (const std::uint64_t filled = opened.bytes->read(piece)) {
+    write_fully(file->descriptor(), Bytes(piece).first(filled), bytes, file->path());
+    bytes += filled;
+    stop_if_asked();
+  }
+  request.inputs.front() = file->link();
+  return KeptSamples{file, path};
+}
+
+TarsAs tars_of_source(const Manifest& manifest) {
+  const ManifestSource& source = manifest.source;
+  return made_from(source.origin.empty() ? source.kind : source.origin).is_files ? TarsAs::files
+                                                                                 : TarsAs::found;
+}
+
+bool is_input_of_samples(const std::string& path) {
+  const bool is_of_files = archive_of_path(path) || stream_of_path(path);
+  return !is_of_files &&
+         (archive_of_path(path, TarsAs::files) || stream_of_path(path, TarsAs::files));
+}
+
+}  // namespace shale
