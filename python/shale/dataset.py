@@ -99,7 +99,7 @@ class Dataset(_Base):
             what was read is dropped. ``"direct"``: reads bypass the cache (same as ``"drop"`` where the file system refuses). Up to 64 MiB
             of the indexes stay in any case.
         index_dir: for files of other tools, the directory of their index; if it is missing there, or a file has changed since, it is
-            built. Default: an index beside the file is used; without one, the file is indexed in memory.
+            built; a file that is gone from a set is an error. Default: an index beside the file is used; without one, the file is indexed in memory.
         parse, database, axis: how a file of another tool is read: ``"plain"``, ``"msgpack"``, a layout, or patterns of keys; named databases of
             an LMDB; ``{"images": -1}``. See ``convert``. Default: what the index says, else what the file is; the first axis.
         raw, raw_offset: what files of numbers without a header hold, ``"uint16,400"`` for rows of 400, and the bytes before the first row.

@@ -401,6 +401,21 @@ def test_a_dataset_with_an_index_dir_makes_the_index_of_a_set(records, tmp_path)
     assert manifest_of(tmp_path / "other")["shards"][0]["files"][0]["xxh3_128"]
 
 
+@pytest.mark.parametrize("name", ["", "*.tfrecord"])
+def test_a_file_that_is_gone_is_named_where_there_is_an_index_dir(records, tmp_path, name):
+    words, index = str(records / name), tmp_path / "index"
+    assert len(shale.Dataset(words, index_dir=index)) == FILES * ROWS
+    (records / "part-3.tfrecord").unlink()
+    with pytest.raises(shale.DamagedError, match="part-3.tfrecord: is missing") as caught:
+        shale.Dataset(words, index_dir=index)
+    assert "shale index" in caught.value.hint
+    run_shale("index", words, "--index-dir", index)
+    assert len(shale.Dataset(words, index_dir=index)) == (FILES - 1) * ROWS
+    # One that nobody asks for any more is not gone.
+    few = [str(path) for path in sorted(records.glob("*.tfrecord"))[:2]]
+    assert len(shale.Dataset(few, index_dir=index)) == 2 * ROWS
+
+
 def test_a_plan_of_a_set_is_one_plan(records):
     told = run_shale("index", records, "--dry-run").stdout
     assert b"would index 36 samples of record" in told and b"files: 12\n" in told and told.count(b"index: ") == 1

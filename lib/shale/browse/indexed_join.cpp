@@ -38,6 +38,7 @@
 #include "shale/io/temporary_folder.hpp"
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/shards/rebuild_hint.hpp"
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/open_input.hpp"
@@ -534,8 +535,11 @@ bool is_listed_input(const std::string& path) {
   if (several_datasets(path)) return false;
   const std::optional<struct stat> manifest = facts_behind(join_path(path, kManifestName));
   if (manifest && !S_ISREG(manifest->st_mode)) return false;
+  if (stands(join_path(join_path(path, kSetIndexFolder), kManifestName))) return false;
   try {
-    return !holds_set(path);
+    const std::optional<std::vector<SetMember>> files = files_of_set(path);
+    // Of samples: as one compressed archive is.
+    return !files || stream_of_path(files->front().path, TarsAs::files);
   } catch (const Error& error) {
     if (error.code() != Code::unsupported) throw;
     return false;  // of several sets

@@ -575,7 +575,8 @@ OpenedDataset open_and_index_set(const DatasetRequest& request, const Events& ev
   if (!may_be_made || is_manifest(DatasetPaths(request.index_folder).manifest)) try {
       return open_dataset(request, events);
     } catch (const Error& error) {
-      if (!may_be_made || (error.code() != Code::damaged && error.code() != Code::mismatch)) throw;
+      const bool is_other = error.code() == Code::damaged || error.code() == Code::mismatch;
+      if (!may_be_made || !is_other || has_vanished(error.file())) throw;
     }
   const SetIndexRequest indexing{.path = request.path,
                                  .files = files_of_set(request.path).value(),

@@ -491,9 +491,13 @@ OpenedDataset open_dataset(const DatasetRequest& request, const Events& events) 
 }
 
 Error for_files_only(std::string_view option, const std::string& path, std::string_view kind) {
+  const bool may_be_of_samples = option == "--parse" && path.ends_with(".tar");
   return Error(Code::usage, "{} is for files of other tools, but the input is {}", option, kind)
       .at(path)
-      .hint("leave out the option");
+      .hint(may_be_of_samples
+                ? "leave out the option; or pass --parse webdataset, which reads any tar archive "
+                  "as one of samples"
+                : "leave out the option");
 }
 
 void refuse_file_options(const std::string& path, std::string_view kind,

@@ -141,6 +141,10 @@ std::string folder_of_set_index(const std::string& path, const std::string& inde
   return facts && S_ISDIR(facts->st_mode) ? join_path(path, kSetIndexFolder) : std::string();
 }
 
+bool has_vanished(const std::string& file) {
+  return !stands(file) && stands(file.substr(0, file.rfind('/')));
+}
+
 RootedFiles rooted(const std::string& path, const std::vector<SetMember>& files) {
   RootedFiles all;
   const std::optional<struct stat> facts = path.empty() ? std::nullopt : facts_behind(path);

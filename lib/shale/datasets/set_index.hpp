@@ -21,6 +21,10 @@ namespace shale {
 [[nodiscard]] std::string folder_of_set_index(const std::string& path,
                                               const std::string& index_folder);
 
+/// A file of a set that is named by its index, and that nobody left out: it is gone, but not its
+/// folder.
+[[nodiscard]] bool has_vanished(const std::string& file);
+
 /// Files by their paths in a folder that holds all of them.
 struct RootedFiles {
   std::string folder;              ///< absolute
