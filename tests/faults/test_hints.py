@@ -181,6 +181,7 @@ FOLLOWED = [
     ("convert photos {o} --to lmdb --fields image --drop label", "convert photos {o} --to lmdb --fields image"),
     ("convert photos {o} --to record --index-dir {o}i", "convert photos {o} --to record"),
     ("convert photos {o} --to record --parse plain", "convert photos {o} --to record"),
+    ("tar -cf {o}.tar photos && convert {o}.tar {o} --to record --parse plain", "convert {o}.tar {o} --to record --parse webdataset"),
     ("convert photos {o}.npy", "convert photos {o}.lmdb"),
     ("convert photos {o}.pt", "convert photos {o}.npz --encode raw --resize exact=8x8"),
     ("convert photos {o} --to npy", "formats"),
