@@ -19,6 +19,7 @@
 #include "shale/base/trimmed.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/datasets/file_format.hpp"
+#include "shale/datasets/hub_folder.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/path_facts.hpp"
@@ -292,7 +293,9 @@ FilesOfFolder list_files_of(const std::string& folder) {
   return all;
 }
 
-std::optional<std::vector<SetMember>> files_of_folder(const std::string& folder) {
+std::optional<std::vector<SetMember>> files_of_folder(const std::string& path) {
+  if (std::optional<Error> error = saved_as_arrow(path)) throw *std::move(error);
+  const std::string folder = folder_of_files(path);
   FilesOfFolder all = list_files_of(folder);
   if (all.files.empty()) return std::nullopt;
   refuse_several_sets(folder, all.files, all.format->a_file, all.format->tensors != nullptr);
@@ -477,8 +480,9 @@ std::optional<std::vector<SetMember>> files_of_any_kind(const std::string& path)
   return files;
 }
 
-std::vector<SetOfSplit> files_of_splits(const std::string& folder) {
-  if (!is_plain_folder(folder) || has_set_index(folder)) return {};
+std::vector<SetOfSplit> files_of_splits(const std::string& path) {
+  if (!is_plain_folder(path) || has_set_index(path)) return {};
+  const std::string folder = folder_of_files(path);
   const FilesOfFolder all = list_files_of(folder);
   std::vector<SetOfSplit> splits;
   for (const SetMember& file : all.files) {

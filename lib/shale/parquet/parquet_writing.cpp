@@ -52,6 +52,7 @@ void write_schema(ThriftWriter& out, const std::vector<ParquetElement>& schema) 
     out.begin_element();
     if (element.type) out.i32(1, static_cast<std::int32_t>(*element.type));
     const bool is_root = &element == &schema.front();
+    if (element.type == ParquetType::fixed_bytes) out.i32(2, element.type_length);
     if (!is_root) out.i32(3, static_cast<std::int32_t>(element.repetition));
     out.text(4, element.name);
     if (!element.type) out.i32(5, element.children);
