@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "shale/parquet/parquet_annotation.hpp"
 #include "shale/parquet/parquet_footer.hpp"
 #include "shale/parquet/thrift_writer.hpp"
 
@@ -18,31 +19,60 @@ struct IndexExtents {
   Extent of_columns, of_offsets;
 };
 
-// ConvertedType, for readers that know no LogicalType.
-std::int32_t converted_type(const ParquetAnnotation& annotation) {
-  if (annotation.meaning == ParquetMeaning::string) return 0;
-  if (annotation.meaning == ParquetMeaning::list) return 3;
-  std::int32_t size = 0;
-  for (int bits = annotation.bits; bits > 8; bits /= 2) ++size;
-  return (annotation.is_signed ? 15 : 11) + size;
+void write_unit(ThriftWriter& out, const ParquetAnnotation& annotation) {
+  out.flag(1, annotation.is_utc);
+  out.begin(2);
+  out.empty(static_cast<std::int32_t>(annotation.unit) + 1);
+  out.end();
 }
 
-void write_annotation(ThriftWriter& out, const ParquetAnnotation& annotation) {
-  out.i32(6, converted_type(annotation));
-  out.begin(10);
+// LogicalType, a union: the number of its only field, and what that holds.
+void write_logical_type(ThriftWriter& out, const ParquetAnnotation& annotation) {
   switch (annotation.meaning) {
     case ParquetMeaning::string:
-      out.empty(1);
-      break;
+      return out.empty(1);
     case ParquetMeaning::list:
-      out.empty(3);
+      return out.empty(3);
+    case ParquetMeaning::enumeration:
+      return out.empty(4);
+    case ParquetMeaning::decimal:
+      out.begin(5);
+      out.i32(1, annotation.scale);
+      out.i32(2, annotation.precision);
       break;
-    default:
+    case ParquetMeaning::date:
+      return out.empty(6);
+    case ParquetMeaning::time:
+    case ParquetMeaning::timestamp:
+      out.begin(annotation.meaning == ParquetMeaning::time ? 7 : 8);
+      write_unit(out, annotation);
+      break;
+    case ParquetMeaning::integer:
       out.begin(10);
       out.i8(1, annotation.bits);
       out.flag(2, annotation.is_signed);
-      out.end();
+      break;
+    case ParquetMeaning::json:
+      return out.empty(12);
+    case ParquetMeaning::uuid:
+      return out.empty(14);
+    case ParquetMeaning::float16:
+      return out.empty(15);
+    default:
+      return;
   }
+  out.end();
+}
+
+// Both annotations: some readers know no LogicalType.
+void write_annotation(ThriftWriter& out, const ParquetAnnotation& annotation) {
+  if (const auto converted = converted_type_of(annotation)) out.i32(6, *converted);
+  if (annotation.meaning == ParquetMeaning::decimal) {
+    out.i32(7, annotation.scale);
+    out.i32(8, annotation.precision);
+  }
+  out.begin(10);
+  write_logical_type(out, annotation);
   out.end();
 }
 

@@ -1,0 +1,201 @@
+"""Parquet files by the programs that write them: pyarrow over its codecs, encodings and page versions, and `datasets`."""
+
+import datetime
+import decimal
+import itertools
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shale
+from conftest import jpeg, run_shale
+
+ROWS = 50
+HUGGINGFACE = {
+    "info": {
+        "features": {
+            "image": {"_type": "Image"},
+            "label": {"names": ["cat", "dog"], "_type": "ClassLabel"},
+            "caption": {"dtype": "string", "_type": "Value"},
+        }
+    }
+}
+IMAGES = [jpeg(i) for i in range(ROWS)]
+MEDIA = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+def table(rows=range(ROWS), paths=True):
+    columns = {
+        "image": pa.array([{"bytes": IMAGES[i], "path": f"{i:04}.jpg" if paths else None} for i in rows], MEDIA),
+        "label": pa.array([i % 2 for i in rows], pa.int64()),
+        "caption": pa.array([f"caption {i} ä" for i in rows]),
+        "score": pa.array([None if i == 3 else i * 0.5 for i in rows], pa.float32()),
+        "boxes": pa.array([[[1.0, 2.0, 3.0, float(i)]] * (i % 3) for i in rows], pa.list_(pa.list_(pa.float64()))),
+        "tags": pa.array([[f"t{j}" for j in range(i % 3)] for i in rows], pa.list_(pa.string())),
+        "embedding": pa.array([[float(i)] * 8 for i in rows], pa.list_(pa.float32())),
+        "when": pa.array([datetime.datetime(2026, 11, 29, 13, 5, i) for i in rows], pa.timestamp("us")),
+        "price": pa.array([decimal.Decimal("-1.25") * i for i in rows], pa.decimal128(10, 2)),
+        "flag": pa.array([i % 3 == 0 for i in rows]),
+        "small": pa.array([i * 4 for i in rows], pa.uint8()),
+    }
+    return pa.table(columns).replace_schema_metadata({"huggingface": json.dumps(HUGGINGFACE)})
+
+
+def check(found, i):
+    assert bytes(found["image"]) == IMAGES[i]
+    assert found["label"] == i % 2
+    assert found["caption"] == f"caption {i} ä"
+    assert found["score"] == (None if i == 3 else i * 0.5)
+    np.testing.assert_array_equal(found["boxes"], np.array([[1, 2, 3, i]] * (i % 3), "<f8").reshape(-1, 4))
+    assert list(found["tags"]) == [f"t{j}" for j in range(i % 3)]
+    np.testing.assert_array_equal(found["embedding"], np.full(8, i, "<f4"))
+    assert found["when"] == f"2026-11-29T13:05:{i:02}"
+    assert decimal.Decimal(found["price"]) == decimal.Decimal("-1.25") * i
+    assert found["flag"] == (i % 3 == 0)
+    assert found["small"] == i * 4
+
+
+def check_set(path, rows=range(ROWS), **options):
+    with shale.Dataset(path, **options) as dataset:
+        assert len(dataset) == len(rows)
+        for row, i in enumerate(rows):
+            check(dataset[row], i)
+        assert list(dataset.classes) == ["cat", "dog"]
+
+
+STORED = {"image.bytes": "none", "caption": "snappy", "label": "zstd", "tags.list.element": "gzip", "score": "snappy"}
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("dictionary", [False, True, ["label", "caption", "tags.list.element"]])
+@pytest.mark.parametrize("compression", ["none", STORED])
+def test_stored_media_are_read_in_place(tmp_path, version, dictionary, compression):
+    file = tmp_path / "x.parquet"
+    pq.write_table(
+        table(),
+        file,
+        compression=compression,
+        use_dictionary=dictionary,
+        data_page_version=version,
+        row_group_size=20,
+        write_page_checksum=True,
+    )
+    run_shale("index", file, "--crc")
+    check_set(file)
+    assert "every byte is as it was written" in run_shale("verify", "--deep", file).stdout.decode()
+    with shale.Dataset(file) as dataset:
+        assert [dataset[i]["key"] for i in (0, 7)] == ["0000.jpg", "0007.jpg"]
+    index = np.load(f"{file}.index.npy")
+    content = file.read_bytes()
+    assert all(content[o : o + n] == IMAGES[i] for i, (o, n) in enumerate(zip(index["image.offset"], index["image.length"], strict=True)))
+
+
+def test_encodings_of_version_2_are_read(tmp_path):
+    file = tmp_path / "x.parquet"
+    encodings = {
+        "image.bytes": "DELTA_LENGTH_BYTE_ARRAY",
+        "caption": "DELTA_BYTE_ARRAY",
+        "label": "DELTA_BINARY_PACKED",
+        "score": "BYTE_STREAM_SPLIT",
+        "price": "DELTA_BYTE_ARRAY",
+    }
+    pq.write_table(
+        table(), file, compression="none", use_dictionary=False, column_encoding=encodings, data_page_version="2.0", row_group_size=20
+    )
+    run_shale("index", file)
+    check_set(file)
+
+
+@pytest.mark.parametrize(("codec", "version"), itertools.product(["snappy", "gzip", "zstd", "lz4"], ["1.0", "2.0"]))
+def test_compressed_media_are_converted(tmp_path, codec, version):
+    file, out = tmp_path / "x.parquet", tmp_path / "out"
+    pq.write_table(table(), file, compression=codec, data_page_version=version, row_group_size=20)
+    refused = run_shale("index", file, code=1)
+    assert "cannot be located in place" in refused.stderr.decode()
+    run_shale("convert", file, out, "--to", "record")
+    check_set(out)
+    assert "the source holds the same samples" in run_shale("verify", out, "--against", file).stdout.decode()
+
+
+def test_files_of_a_folder_are_a_set_and_those_of_splits_are_several(tmp_path):
+    data = tmp_path / "hub" / "data"
+    data.mkdir(parents=True)
+    (tmp_path / "hub" / "README.md").write_text("---\n---\n")
+    for split, part in (("train", 0), ("train", 1), ("test", 0)):
+        rows = range(part * 25, part * 25 + 25)
+        pq.write_table(
+            table(rows, paths=False), data / f"{split}-{part:05}-of-0000{2 if split == 'train' else 1}.parquet", compression=STORED
+        )
+    check_set(f"{data}/train-*.parquet", range(50))
+    run_shale("convert", tmp_path / "hub", tmp_path / "out", "--to", "record")
+    check_set(tmp_path / "out" / "train", range(50))
+    check_set(tmp_path / "out" / "test", range(25))
+
+
+def test_what_no_field_can_hold_is_left_out_by_name(tmp_path):
+    file = tmp_path / "x.parquet"
+    odd = {
+        "x": [1, 2, 3],
+        "m": pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int64())),
+        "deep": [[[[1]]]] * 3,
+        "holes": [[1, None]] * 3,
+    }
+    pq.write_table(pa.table(odd), file)
+    found = run_shale("convert", file, tmp_path / "out", "--to", "record", code=4)
+    for column in ("m.key_value.key", "deep.list", "holes.list.element"):
+        assert column in (found.stdout + found.stderr).decode()
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [dataset[i]["x"] for i in range(3)] == [1, 2, 3]
+
+
+def test_a_file_with_paths_alone_says_how_to_embed_the_files(tmp_path):
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"image": pa.array([{"bytes": None, "path": "/x/a.jpg"}] * 3, MEDIA)}), file)
+    refused = run_shale("info", file, code=1)
+    assert "holds no bytes of 'image'" in refused.stderr.decode()
+    assert "embed_table_storage" in refused.stderr.decode()
+
+
+def test_flipped_bytes_of_a_page_are_found_by_its_crc(tmp_path):
+    file = tmp_path / "x.parquet"
+    pq.write_table(table(), file, compression="none", use_dictionary=False, write_page_checksum=True)
+    content = bytearray(file.read_bytes())
+    content[content.index(IMAGES[9]) + 100] ^= 1
+    file.write_bytes(content)
+    found = run_shale("verify", "--deep", file, code=3)
+    assert "page has the CRC" in (found.stdout + found.stderr).decode()
+
+
+def test_what_datasets_writes_is_read_as_it_reads_it(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features(
+        {"image": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"]), "text": datasets.Value("string")}
+    )
+    rows = {
+        "image": [{"bytes": image, "path": None} for image in IMAGES],
+        "label": [i % 2 for i in range(ROWS)],
+        "text": [f"t{i}" for i in range(ROWS)],
+    }
+    made = datasets.Dataset.from_dict(rows, features=features)
+    file = tmp_path / "train.parquet"
+    made.to_parquet(file)
+    run_shale("index", file)
+    with shale.Dataset(file) as dataset:
+        assert [bytes(dataset[i]["image"]) for i in range(ROWS)] == IMAGES
+        assert [dataset[i]["text"] for i in range(ROWS)] == rows["text"]
+        assert [dataset[i]["label"] for i in range(ROWS)] == rows["label"]
+
+
+def test_flipped_bits_are_an_error_or_another_file(tmp_path):
+    file = tmp_path / "x.parquet"
+    pq.write_table(table(range(4)), file, compression={"image.bytes": "none"}, row_group_size=2)
+    whole = file.read_bytes()
+    random = np.random.default_rng(1)
+    for _ in range(100):
+        content = bytearray(whole)
+        for at in random.integers(0, len(whole), 3):
+            content[at] ^= 1 << int(random.integers(8))
+        file.write_bytes(content)
+        run_shale("verify", file, code=(0, 1, 3))
