@@ -188,6 +188,16 @@ def test_what_datasets_writes_is_read_as_it_reads_it(tmp_path):
         assert [dataset[i]["label"] for i in range(ROWS)] == rows["label"]
 
 
+def test_what_save_to_disk_wrote_is_refused_with_its_export(tmp_path):
+    for name in ("state.json", "dataset_info.json"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "data-00000-of-00001.arrow").write_bytes(b"ARROW1")
+    for words in (["info", tmp_path], ["convert", tmp_path, tmp_path / "out", "--to", "record"]):
+        refused = run_shale(*words, code=1).stderr.decode()
+        assert "Arrow files, which are not supported" in refused
+        assert "load_from_disk" in refused
+
+
 def test_flipped_bits_are_an_error_or_another_file(tmp_path):
     file = tmp_path / "x.parquet"
     pq.write_table(table(range(4)), file, compression={"image.bytes": "none"}, row_group_size=2)
