@@ -89,7 +89,7 @@ class KilledCasts(FaultCase):
         for container in ("record", "lmdb", "hdf5", "webdataset", "parquet", "npy"):
             with self.subTest(container=container, kind="rows"):
                 self.kill(self.arrays(), "out", "--to", container, "--shard-samples", 70, *CAST)
-        for container in ("record", "lmdb", "hdf5", "webdataset", "parquet"):
+        for container in ("record", "lmdb", "hdf5", "webdataset"):  # parquet holds no ragged tensors
             for source in ("varied", "set"):
                 with self.subTest(container=container, kind=source):
                     self.kill([self.inputs / source], "out", "--to", container, "--shard-samples", 7, *TABLE)
