@@ -11,19 +11,20 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kLengthBytes = sizeof(std::uint32_t);
-// Of the levels of one kind in a page: each of its rows takes 14 bytes at most.
-constexpr std::uint64_t kMostLevelBytes = 1 << 20;
+// Of the levels of one kind: two runs.
+constexpr std::uint64_t kMostBytesOfRow = 14;
 constexpr std::uint64_t kPageAtOnce = 2 << 20, kRun = 256 * 1024;
 
 }  // namespace
 
 ParquetCursor::ParquetCursor(const ParquetLeaf& leaf, const InputFile& file, std::uint64_t begin,
-                             std::uint64_t end, std::uint64_t window_bytes)
+                             std::uint64_t end, std::uint64_t rows, std::uint64_t window_bytes)
     : leaf_(&leaf),
       file_(&file),
       window_(std::make_unique<WindowReader>(file, window_bytes)),
       at_(begin),
       end_(end),
+      most_level_bytes_(rows * kMostBytesOfRow),
       levels_(leaf) {}
 
 void ParquetCursor::fail(std::string_view message, std::uint64_t offset) const {
@@ -146,7 +147,7 @@ void ParquetCursor::enter_page(bool reads_pages) {
 ParquetCursor::Runs ParquetCursor::read_levels(std::uint64_t slots) {
   if (body_end_ - next_ < kLengthBytes) fail("a page ends within its levels", next_);
   const std::uint32_t length = ByteReader(view(next_, kLengthBytes)).read_u32();
-  if (length > body_end_ - next_ - kLengthBytes || length > kMostLevelBytes)
+  if (length > body_end_ - next_ - kLengthBytes || length > most_level_bytes_)
     fail("the levels of a page are longer than the page", next_);
   Runs runs;
   std::uint64_t sum = 0;

@@ -17,9 +17,9 @@ namespace shale {
 /// Code::damaged, with the offset, for anything that shale does not write; those of reading.
 class ParquetCursor {
  public:
-  /// The pages are [begin, end) of the file. Borrows leaf and file.
+  /// The pages are [begin, end) of the file, of at most so many rows. Borrows leaf and file.
   ParquetCursor(const ParquetLeaf& leaf, const InputFile& file, std::uint64_t begin,
-                std::uint64_t end, std::uint64_t window_bytes);
+                std::uint64_t end, std::uint64_t rows, std::uint64_t window_bytes);
 
   struct Row {
     RowLevels levels;
@@ -64,6 +64,7 @@ class ParquetCursor {
   const InputFile* file_;
   std::unique_ptr<WindowReader> window_;
   std::uint64_t at_, end_;  // of the next page, of the chunk
+  std::uint64_t most_level_bytes_;
   std::uint64_t header_ = 0, body_ = 0, values_ = 0, body_end_ = 0, next_ = 0;  // of this page
   std::uint64_t rows_ = 0, slots_left_ = 0, bits_ = 0;
   Runs repetition_, definition_;

@@ -87,7 +87,7 @@ class OwnScanner {
     }
     cursors_.clear();
     for (std::size_t i = 0; i < extents.size(); ++i)
-      cursors_.emplace_back(plan_.leaves[i], file_, extents[i].first, extents[i].second,
+      cursors_.emplace_back(plan_.leaves[i], file_, extents[i].first, extents[i].second, rows,
                             window_bytes_);
     for (std::uint64_t row = 0; row < rows; ++row) scan_row(row);
     WrittenGroup written{.rows = rows, .chunks = {}};
