@@ -108,7 +108,7 @@ def test_encodings_of_version_2_are_read(tmp_path):
     check_set(file)
 
 
-@pytest.mark.parametrize(("codec", "version"), itertools.product(["snappy", "gzip", "zstd", "lz4"], ["1.0", "2.0"]))
+@pytest.mark.parametrize(("codec", "version"), list(itertools.product(["snappy", "gzip", "zstd", "lz4"], ["1.0", "2.0"])))
 def test_compressed_media_are_converted(tmp_path, codec, version):
     file, out = tmp_path / "x.parquet", tmp_path / "out"
     pq.write_table(table(), file, compression=codec, data_page_version=version, row_group_size=20)
@@ -189,10 +189,12 @@ def test_what_datasets_writes_is_read_as_it_reads_it(tmp_path):
 
 
 def test_what_save_to_disk_wrote_is_refused_with_its_export(tmp_path):
+    saved = tmp_path / "saved"
+    saved.mkdir()
     for name in ("state.json", "dataset_info.json"):
-        (tmp_path / name).write_text("{}")
-    (tmp_path / "data-00000-of-00001.arrow").write_bytes(b"ARROW1")
-    for words in (["info", tmp_path], ["convert", tmp_path, tmp_path / "out", "--to", "record"]):
+        (saved / name).write_text("{}")
+    (saved / "data-00000-of-00001.arrow").write_bytes(b"ARROW1")
+    for words in (["info", saved], ["convert", saved, tmp_path / "out", "--to", "record"]):
         refused = run_shale(*words, code=1).stderr.decode()
         assert "Arrow files, which are not supported" in refused
         assert "load_from_disk" in refused
