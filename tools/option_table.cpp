@@ -24,6 +24,8 @@ constexpr Option kOptions[] = {
      "format of the shards (see 'shale formats'); of one file its suffix says it"},
     {"convert resample", "shard-size", "SIZE", "1GiB", "maximum size of each file of a shard"},
     {"convert resample", "shard-samples", "N", "", "maximum number of samples per shard"},
+    {"convert resample", "row-group-size", "SIZE", "100MB",
+     "(parquet) most bytes of a row group, which readers load as a whole"},
     {"convert", "shards", "N", "",
      "write N shards with as many samples each, whatever their size; of all parts of --part "
      "together"},

@@ -67,6 +67,8 @@ ConvertRequest output_request_of(const CommandLine& line) {
   if (line.has("to")) options.format = line.text("to");
   if (line.has("shard-size"))
     options.shard_bytes = parse_size(line.text("shard-size"), "--shard-size");
+  if (line.has("row-group-size"))
+    options.row_group_bytes = parse_size(line.text("row-group-size"), "--row-group-size");
   options.shard_samples = line.count("shard-samples");
   options.shards = line.count("shards");
   options.with_index = line.flag("with-index");

@@ -292,7 +292,7 @@ std::uint64_t row_group_bytes_of(const OptionSet& options) {
   const std::uint64_t bytes = parse_size(options.text(kRowGroupOption), "row group size");
   if (bytes >= kLeastGroup && bytes <= kMostGroup) return bytes;
   throw Error(Code::usage, "a row group of {} bytes; it may have 1MiB to 1GiB", bytes)
-      .hint("choose a size such as 100MB");
+      .hint("pass --row-group-size 100MB, or leave it out");
 }
 
 std::string huggingface_json(const Schema& schema, const LabelNames& names, bool keys_are_text) {

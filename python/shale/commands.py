@@ -39,6 +39,7 @@ def convert(
     *,
     shard_size: Union[None, int, str] = None,
     shard_samples: Optional[int] = None,
+    row_group_size: Union[None, int, str] = None,
     shards: Optional[int] = None,
     fields: Union[None, str, List[str], Tuple[str, ...]] = None,
     drop: Union[None, str, List[str], Tuple[str, ...]] = None,
@@ -116,10 +117,11 @@ def convert(
             makes columns: ``{"x": "x.npy", "y": "y.npy"}``; of names to folders, samples of the files that have the same
             folder and name before the first dot: ``{"image": "photos", "mask": "masks"}``.
         output: the directory of shards to write. A name that ends in .npy, .npz, .pt, .safetensors, .lmdb, .h5, .hdf5,
-            .tfrecord or .tar is one file of any size instead, without a manifest.
+            .tfrecord, .tar or .parquet is one file of any size instead, without a manifest.
         to: the format, such as ``"record"``; see ``formats()``. Default: that of the suffix of ``output``.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
         shard_samples: the maximum number of samples in a shard.
+        row_group_size: (parquet) the most bytes of a row group, which readers load as a whole. Default: 100 MB.
         shards: so many shards, of all parts together, with as many samples each.
         fields: take only these fields, in this order. A folder of images has ``image`` and ``label``.
         drop: take all fields but these.

@@ -74,6 +74,7 @@ def resample(
     to: Optional[str] = None,
     shard_size: Union[None, int, str] = None,
     shard_samples: Optional[int] = None,
+    row_group_size: Union[None, int, str] = None,
     overwrite: bool = False,
     dry_run: bool = False,
     io: str = "auto",
@@ -112,6 +113,7 @@ def resample(
         to: format of the shards; see ``shale formats``.
         shard_size: the maximum size of any file of a shard: bytes, or a string such as ``"64MiB"``. Default: 1 GiB.
         shard_samples: the maximum number of samples in a shard.
+        row_group_size: (parquet) the most bytes of a row group, which readers load as a whole. Default: 100 MB.
         overwrite: replace existing outputs.
         dry_run: report what would be written, and write nothing.
         raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.

@@ -47,6 +47,8 @@ FOLLOWED = [
         "verify {o} --against x={o}a.lmdb --against y={o}b.lmdb --on key",
     ),
     ("resample y.npy {o}y.npy --rows 7 --quiet && convert image=photos y={o}y.npy {o} --to record --on key", "convert image=photos y={o}y.npy {o} --to record --on row"),
+    ("convert photos {o} --to parquet --row-group-size 1", "convert photos {o} --to parquet --row-group-size 100MB"),
+    ("convert photos {o} --to lmdb --row-group-size 2MiB", "convert photos {o} --to parquet --row-group-size 2MiB"),
     ("verify photos --quick", "verify photos --deep"),
     ("report photos --verify --json", "verify photos"),
     (JOINED + " && report x={o}a.lmdb y={o}b.lmdb --on key --verify --json", "verify --on key x={o}a.lmdb y={o}b.lmdb"),

@@ -1,9 +1,11 @@
 """Stock readers of Parquet read what shale writes, every sample equal: pyarrow, datasets, polars, duckdb."""
 
 import io
+import subprocess
 
 import numpy as np
 import pytest
+from conftest import SHALE
 from dataset_reading import manifest_of, samples_of
 from PIL import Image
 
@@ -97,17 +99,34 @@ def test_polars_and_duckdb_read_every_sample(shards):
         assert duckdb.sql(f"select key, image.bytes, label from '{path}'").fetchall() == read_rows(path)
 
 
-def test_small_large_and_empty_values_of_one_file(tmp_path, shale):
+def test_row_groups_are_bounded_and_their_rows_are_whole(tmp_path, shale):
     folder = tmp_path / "folder"
     (folder / "c").mkdir(parents=True)
     values = [bytes([i]) * 200_000 for i in range(40)] + [b"large" * 500_000, b""]
     for i, value in enumerate(values):
         (folder / "c" / f"{i:03}.wav").write_bytes(value)
-    shale("convert", folder, tmp_path / "out.parquet", "--ext", "wav")
+    shale("convert", folder, tmp_path / "out.parquet", "--ext", "wav", "--row-group-size", "1MiB")
     metadata = pq.ParquetFile(tmp_path / "out.parquet").metadata
     sizes = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
-    assert len(sizes) == 1
+    assert len(sizes) > 7 and sum(size > 1 << 20 for size in sizes) == 1
     table = pq.read_table(tmp_path / "out.parquet")
     column = table.column(0).to_pylist()
     assert [value["bytes"] if isinstance(value, dict) else value for value in column] == values
     shale("verify", "--deep", tmp_path / "out.parquet")
+
+
+def test_other_groups_are_another_dataset(photos, shale, tmp_path):
+    out = tmp_path / "out"
+    shale("convert", photos, out, "--to", "parquet", "--row-group-size", "2MiB")
+    shale("convert", photos, out, "--to", "parquet", "--row-group-size", "2MiB")
+    refused = subprocess.run([SHALE, "convert", photos, out, "--to", "parquet"], capture_output=True, text=True)
+    assert refused.returncode == 3 and "row groups" in refused.stderr
+    for size in ("100", "2GiB"):
+        refused = subprocess.run(
+            [SHALE, "convert", photos, tmp_path / "x", "--to", "parquet", "--row-group-size", size], capture_output=True, text=True
+        )
+        assert refused.returncode == 2 and "1MiB to 1GiB" in refused.stderr
+    refused = subprocess.run(
+        [SHALE, "convert", photos, tmp_path / "x", "--to", "lmdb", "--row-group-size", "2MiB"], capture_output=True, text=True
+    )
+    assert refused.returncode == 2 and "lmdb has no row groups" in refused.stderr

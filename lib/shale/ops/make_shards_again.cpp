@@ -119,6 +119,7 @@ ConvertRequest request_of(const RepairRequest& request, const Manifest& manifest
   made.shard_bytes = parse_count(option_of(manifest, "shard_size"), "shard_size");
   const std::string samples = option_of(manifest, "shard_samples");
   if (samples != "unlimited") made.shard_samples = parse_count(samples, "shard_samples");
+  made.row_group_bytes = row_group_bytes_of(manifest);
   made.order.is_shuffled = option_of(manifest, "shuffle") == "yes";
   if (made.order.is_shuffled) made.order.seed = parse_count(option_of(manifest, "seed"), "seed");
   const std::string on_error = option_of(manifest, "on_error");
@@ -243,8 +244,7 @@ std::unique_ptr<Source> open_with_fields(ConvertRequest& request, const WritingR
   return source;
 }
 
-// The parts of the split that the run took one of; its rows are known by the hash that the manifest
-// has. Null: it was not divided.
+// The parts of the split that the run took one of, known by a hash. Null: it was not divided.
 std::unique_ptr<SplitRows> take_part(ConvertRequest& request, const RepairRequest& repair,
                                      const WritingRun& run, const std::string& scratch_folder,
                                      const Events& events) {

@@ -1,5 +1,6 @@
 #include "shale/requests/choose_output.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "shale/base/error.hpp"
@@ -7,6 +8,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/format/format.hpp"
 #include "shale/format/layout.hpp"
+#include "shale/format/row_groups.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/shard_bounds.hpp"
@@ -73,7 +75,8 @@ std::string format_of_shards(const std::string& output, const OutputOptions& opt
     throw Error(Code::usage, "no format was chosen, and none has the suffix {}", printable(suffix))
         .at(output)
         .hint(
-            "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5, .tfrecord, .tar, .pt "
+            "for one file end the name in .npy, .npz, .lmdb, .h5, .hdf5, .tfrecord, .tar, "
+            ".parquet, .pt "
             "or .safetensors; for a directory of shards choose one of 'shale formats' with --to");
   }
   return std::string(format_named(options.format.value_or("")).name);  // "": it lists them
@@ -91,6 +94,14 @@ void refuse_unstreamed(const OutputOptions& options) {
       .hint(fmt::format("pass --to {}; or name a file or a directory (for one named '-' write "
                         "'./-')",
                         fmt::join(names, " or ")));
+}
+
+void refuse_no_row_groups(const std::string& name) {
+  const Format& format = format_named(name);
+  const auto is_it = [](const OptionSpec& option) { return option.name == kRowGroupOption; };
+  if (std::ranges::any_of(format.options, is_it)) return;
+  throw Error(Code::usage, "--row-group-size: {} has no row groups", format.name)
+      .hint("leave it out, or pass --to parquet");
 }
 
 }  // namespace
@@ -135,6 +146,8 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
     if (layout != nullptr && !options.format) refuse_misplaced(request, chosen);
     request.format = format_of_shards(request.output, options);
   }
+  if (options.row_group_bytes && !request.format.empty()) refuse_no_row_groups(request.format);
+  request.row_group_bytes = options.row_group_bytes.value_or(0);
   request.with_index = options.with_index;
   request.is_deflated = is_deflate(options);
   if (options.shard_samples == std::uint64_t{0} || options.shard_bytes == std::uint64_t{0})

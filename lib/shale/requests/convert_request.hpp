@@ -36,6 +36,7 @@ struct ErrorAllowance {
 struct OutputOptions {
   std::optional<std::string> format = {};
   std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {}, shards = {};
+  std::optional<std::uint64_t> row_group_bytes = {};
   std::optional<std::string> compression = {};  ///< "none" or "deflate"
   bool with_index = false;
   std::optional<std::string> layout = {};
@@ -50,6 +51,7 @@ struct ConvertRequest : InputRequest {
   std::string format;
   std::uint64_t shard_bytes = std::uint64_t{1} << 30;
   std::uint64_t shard_samples = ~std::uint64_t{0};
+  std::uint64_t row_group_bytes = 0;  ///< 0: as the format has it
   /// So many shards, of all parts together: `shard_samples` follows from it when the samples have
   /// been counted. 0: the bounds say how many.
   std::uint64_t shards = 0;

@@ -81,6 +81,7 @@ ConvertRequest request_for(const ConvertRequest& asked, const Manifest& manifest
     request.shard_bytes = number_option(manifest, "shard_size", defaults.shard_bytes);
   if (request.shard_samples == 0)
     request.shard_samples = number_option(manifest, "shard_samples", defaults.shard_samples);
+  if (request.row_group_bytes == 0) request.row_group_bytes = row_group_bytes_of(manifest);
   request.classes.extends_set = !manifest.classes.empty();
   if (request.classes.extends_set) request.classes.from = request.output;
   request.files.standing = option_of(manifest, kSuffixesOption);

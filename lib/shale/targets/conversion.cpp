@@ -14,6 +14,7 @@
 #include "shale/encoding/sample_transformer.hpp"
 #include "shale/encoding/transform.hpp"
 #include "shale/format/layout.hpp"
+#include "shale/format/row_groups.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/common_keys.hpp"
 #include "shale/sources/open_input.hpp"
@@ -44,6 +45,8 @@ OptionSet format_options_of(const ConvertRequest& request, const Format& format)
   OptionSet options(format.options);
   if (const Layout* const layout = layout_of(request))
     options.set(kLayoutOption, std::string(layout->option));
+  if (request.row_group_bytes > 0)
+    options.set(kRowGroupOption, std::to_string(request.row_group_bytes));
   return options;
 }
 

@@ -4,10 +4,12 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/folders/metadata_rows.hpp"
 #include "shale/folders/sought_files.hpp"
+#include "shale/format/row_groups.hpp"
 #include "shale/labels/class_table.hpp"
 #include "shale/labels/label_pattern.hpp"
 #include "shale/labels/sample_choice.hpp"
@@ -34,6 +36,7 @@ constexpr Difference kOfTheInput[] = {
     {kAxisOption, "arrays along the axes of --axis", "arrays along their first axis"},
     {kRawOption, "numbers as --raw says", "files that say what they hold"},
     {kLayoutOption, "files of a layout", "shards"},
+    {kRowGroupOption, "row groups of --row-group-size", "row groups of the usual size"},
 };
 
 bool has_entry(const Identity& identity, std::string_view name) {
@@ -103,11 +106,18 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   if (const std::string fields = image_fields_text(source.image_fields); !fields.empty())
     options.emplace_back(kImageFieldsOption, fields);
   if (!request.layout.empty()) options.emplace_back(kLayoutOption, request.layout);
+  if (request.row_group_bytes > 0)
+    options.emplace_back(kRowGroupOption, std::to_string(request.row_group_bytes));
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabelsOption, source.labels.hex());
   if (!request.labels.pattern.empty())
     options.emplace_back(kLabelFromOption, request.labels.pattern);
   return options;
+}
+
+std::uint64_t row_group_bytes_of(const Manifest& manifest) {
+  const std::string recorded = option_of(manifest, kRowGroupOption);
+  return recorded.empty() ? 0 : parse_count(recorded, kRowGroupOption);
 }
 
 Identity identity_of(const Manifest& manifest) {

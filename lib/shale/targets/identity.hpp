@@ -25,6 +25,9 @@ inline constexpr std::string_view kMergeMember = "merge";
 /// The options that shaped the bytes, as the manifest records them.
 [[nodiscard]] Identity shaping_options(const ConvertRequest& request, const SourceInfo& source);
 [[nodiscard]] Identity identity_of(const Manifest& manifest);
+/// The row group size that a dataset was written with; 0: the usual one. Errors: same as
+/// parse_count.
+[[nodiscard]] std::uint64_t row_group_bytes_of(const Manifest& manifest);
 
 /// One line of text, for the journal, and back.
 [[nodiscard]] std::string identity_line(const Identity& identity);
