@@ -237,7 +237,7 @@ TEST_CASE("hdf5 encoder: a key longer than 64 KiB is refused") {
   const Sample sample{std::string(65'537, 'k'), {}};
   const Error error = error_of([&] { (void)hdf5_format.encode(sample, {}, kHdf5Options); });
   CHECK(error.code() == Code::limit);
-  CHECK(error.message() == "key of 65537 bytes; HDF5 shards hold keys of at most 65536");
+  CHECK(error.message() == "key of 65537 bytes, more than the limit of 65536");
 }
 
 TEST_CASE("hdf5 layout: what HDF5 cannot hold is refused by field and reason") {

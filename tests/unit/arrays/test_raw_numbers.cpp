@@ -64,15 +64,17 @@ TEST_CASE("raw numbers: a file that is no whole number of rows is damaged, and c
   CHECK(found.arrays.at(0).whole_rows == 2);
 }
 
-TEST_CASE("raw numbers: a file without a whole row has nothing that could be salvaged") {
+TEST_CASE("raw numbers: a file without a whole row has none, where what is truncated is taken") {
   const TempDir dir;
   write_file(dir / "x.bin", "012");
+  const RawNumbers raw = parse_raw("u1,4");
 
-  const Error error = error_of([&] {
-    (void)open_arrays(dir / "x.bin", {.takes_truncated = true, .raw = parse_raw("u1,4")});
-  });
+  const Error error = error_of([&] { (void)open_arrays(dir / "x.bin", {.raw = raw}); });
+  const ArrayFiles found = open_arrays(dir / "x.bin", {.takes_truncated = true, .raw = raw});
 
   CHECK(error.code() == Code::damaged);
+  CHECK(found.arrays.at(0).shape == std::vector<std::uint64_t>{1, 4});
+  CHECK(found.arrays.at(0).whole_rows == 0);
 }
 
 }  // namespace
