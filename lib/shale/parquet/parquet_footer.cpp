@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,7 +23,10 @@ Error is_encrypted(std::string_view where) {
 class FooterReader {
  public:
   FooterReader(Bytes bytes, std::string_view where, std::uint64_t base)
-      : in_(bytes, where, base), where_(where), chunks_end_(base) {}
+      : in_(bytes, where, base),
+        where_(where),
+        chunks_end_(base),
+        most_slots_(most_slots_of(base + bytes.size())) {}
 
   ParquetFooter read() {
     Seen seen;
@@ -33,7 +37,11 @@ class FooterReader {
           footer_.version = in_.read_i32(field);
           return true;
         case 2:
-          in_.read_structs(field, [&] { footer_.schema.push_back(read_element()); });
+          in_.read_structs(field, [&] {
+            if (footer_.schema.size() == kMostSchemaNodes)
+              throw above_limit("schema of more than {} nodes", kMostSchemaNodes);
+            footer_.schema.push_back(read_element());
+          });
           columns_ = check_schema();
           return true;
         case 3:
@@ -44,7 +52,11 @@ class FooterReader {
           in_.read_structs(field, [&] { footer_.row_groups.push_back(read_row_group()); });
           return true;
         case 5:
-          in_.read_structs(field, [&] { footer_.key_values.push_back(read_key_value()); });
+          in_.read_structs(field, [&] {
+            if (footer_.key_values.size() == kMostKeyValues)
+              throw above_limit("more than {} keys of metadata", kMostKeyValues);
+            footer_.key_values.push_back(read_key_value());
+          });
           return true;
         case 6:
           footer_.created_by = in_.read_text(field);
@@ -56,7 +68,7 @@ class FooterReader {
       }
     });
     seen.require(in_, "the footer", {1, 2, 3, 4});
-    check_rows();
+    check_sums();
     return std::move(footer_);
   }
 
@@ -143,23 +155,31 @@ class FooterReader {
     const std::vector<ParquetElement>& schema = footer_.schema;
     if (schema.empty() || schema[0].type) in_.fail("the schema has no root");
     std::vector<ParquetType> leaves;
-    std::vector<std::int32_t> open = {schema[0].children};  // children to come, by level
+    struct Open {
+      std::int32_t children;  // to come
+      std::uint64_t path_bytes;
+    };
+    std::vector<Open> open = {{schema[0].children, 0}};
     for (std::size_t i = 1; i < schema.size(); ++i) {
-      while (!open.empty() && open.back() == 0) open.pop_back();
+      while (!open.empty() && open.back().children == 0) open.pop_back();
       if (open.empty())
         in_.fail(fmt::format("the schema has {} nodes too many", schema.size() - i));
-      --open.back();
+      --open.back().children;
+      const std::uint64_t path_bytes = open.back().path_bytes + schema[i].name.size() + 1;
+      if (path_bytes > kMostPathBytes)
+        throw above_limit("a column with names of {} bytes, at most {} are read", path_bytes,
+                          kMostPathBytes);
       if (schema[i].type) {
         leaves.push_back(*schema[i].type);
         continue;
       }
       if (schema[i].children == 0)
         in_.fail(fmt::format("the group '{}' of the schema is empty", schema[i].name));
-      open.push_back(schema[i].children);
+      open.push_back({schema[i].children, path_bytes});
       if (open.size() > kMostSchemaDepth) in_.fail("the schema is nested more than 64 levels deep");
     }
-    for (const std::int32_t left : open)
-      if (left != 0) in_.fail("the schema has too few nodes");
+    for (const Open& left : open)
+      if (left.children != 0) in_.fail("the schema has too few nodes");
     return leaves;
   }
 
@@ -294,19 +314,41 @@ class FooterReader {
     if (chunk.slots < 0) in_.fail(fmt::format("{} has {} values", kName, chunk.slots));
   }
 
-  void check_rows() const {
-    std::uint64_t rows = 0;
-    for (const ParquetRowGroup& group : footer_.row_groups)
-      rows += static_cast<std::uint64_t>(group.rows);
+  // Each number is within its own bounds already; together they are what a file can have.
+  void check_sums() const {
+    std::uint64_t rows = 0, slots = 0, bytes = 0;
+    for (const ParquetRowGroup& group : footer_.row_groups) {
+      add(rows, static_cast<std::uint64_t>(group.rows), "rows");
+      for (const ParquetChunk& chunk : group.chunks) {
+        add(slots, static_cast<std::uint64_t>(chunk.slots), "values");
+        bytes += static_cast<std::uint64_t>(chunk.stored_bytes);
+        if (bytes > chunks_end_)
+          in_.fail(fmt::format("column chunks of {} bytes and more in front of a footer at {}",
+                               bytes, chunks_end_));
+      }
+    }
     if (footer_.rows >= 0 && rows == static_cast<std::uint64_t>(footer_.rows)) return;
     in_.fail(fmt::format("the file has {} rows, its row groups {}", footer_.rows, rows));
+  }
+
+  void add(std::uint64_t& sum, std::uint64_t more, std::string_view what) const {
+    if (more > most_slots_ - sum)
+      throw above_limit("{} {} and {} more, at most {} are read of a file of this size", sum, what,
+                        more, most_slots_);
+    sum += more;
+  }
+
+  template <class... Args>
+  [[nodiscard]] Error above_limit(fmt::format_string<Args...> message, Args&&... args) const {
+    return Error(Code::limit, message, std::forward<Args>(args)...)
+        .at(where_, chunks_end_ + in_.taken());
   }
 
   [[noreturn]] void refuse_encryption() const { throw is_encrypted(where_); }
 
   ThriftReader in_;
   std::string_view where_;
-  std::uint64_t chunks_end_;
+  std::uint64_t chunks_end_, most_slots_;
   ParquetFooter footer_;
   std::vector<ParquetType> columns_;
 };

@@ -23,13 +23,23 @@ inline constexpr std::string_view kParquetMagic = "PAR1";
 inline constexpr std::uint64_t kLeastParquetBytes = 12;
 /// Memory for a footer is some ten times its size.
 inline constexpr std::uint64_t kMostFooterBytes = 64 << 20;
+/// Each of the nodes, and of the keys, takes more memory than the three bytes that it can have.
+inline constexpr std::size_t kMostSchemaNodes = 65'536, kMostKeyValues = 65'536;
+/// The names of a column from the root down, with a dot between each.
+inline constexpr std::uint64_t kMostPathBytes = 4096;
 /// A page header may hold whole values, as the least and the largest of its page.
 inline constexpr std::uint64_t kMostPageHeaderBytes = 16 << 20;
 
+/// The most rows of a file, and the most values of all its columns: a run of levels has 2^31 in a
+/// few bytes. Writers come to some 10,000 a byte where all rows are the same.
+[[nodiscard]] constexpr std::uint64_t most_slots_of(std::uint64_t file_bytes) {
+  return (std::uint64_t{1} << 30) + (file_bytes << 16);
+}
+
 /// Reads and checks the footer: its structs are complete, columns are those of the schema, chunks
-/// lie within the file, rows add up. `where` is the file's path.
-/// Errors: Code::damaged; Code::unsupported for encryption and for columns in other files;
-/// Code::limit for a footer above kMostFooterBytes.
+/// lie within the file and have no more bytes than it together, rows add up. `where` is the file's
+/// path. Errors: Code::damaged; Code::unsupported for encryption and for columns in other files;
+/// Code::limit for what is above one of the limits here.
 [[nodiscard]] ParquetFooter read_parquet_footer(const ViewBytes& view, std::uint64_t file_bytes,
                                                 std::string_view where);
 

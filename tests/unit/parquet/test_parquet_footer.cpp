@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/parquet/parquet_annotation.hpp"
 #include "shale/parquet/parquet_footer.hpp"
+#include "shale/parquet/thrift_writer.hpp"
 
 #include "tests/support/temp_dir.hpp"
 #include "tests/unit/parquet/parquet_vector.hpp"
@@ -97,7 +99,8 @@ TEST_CASE("parquet footer: any bit of it may be wrong, which is an error or anot
       try {
         (void)footer_of(file);
       } catch (const Error& error) {
-        CHECK((error.code() == Code::damaged || error.code() == Code::unsupported));
+        CHECK((error.code() == Code::damaged || error.code() == Code::unsupported ||
+               error.code() == Code::limit));
       }
     }
   }
@@ -133,6 +136,102 @@ TEST_CASE("parquet footer: what is nested without end is refused, not followed")
   for (int i = 0; i < 100; ++i) lists += "19";
   const Error error = error_of([&] { (void)footer_of(file_of(lists)); });
   CHECK(error.message().find("16 levels") != std::string::npos);
+}
+
+// A file of a footer with these row groups of the required column `b`, whose chunks lie in zeros.
+struct LyingGroup {
+  std::int64_t rows = 1, slots = 1, bytes = 8;
+};
+std::vector<std::byte> file_of(const std::vector<LyingGroup>& groups, std::int64_t rows,
+                               std::size_t nodes = 1, const std::string& name = "b",
+                               std::size_t keys = 0) {
+  ThriftWriter out;
+  out.i32(1, 1);
+  out.list(2, ThriftType::structure, nodes + 1);
+  out.begin_element();
+  out.text(4, "root");
+  out.i32(5, static_cast<std::int32_t>(nodes));
+  out.end();
+  for (std::size_t i = 0; i < nodes; ++i) {
+    out.begin_element();
+    out.i32(1, 6);
+    out.i32(3, 0);
+    out.text(4, name);
+    out.end();
+  }
+  out.i64(3, rows);
+  out.list(4, ThriftType::structure, groups.size());
+  for (const LyingGroup& group : groups) {
+    out.begin_element();
+    out.list(1, ThriftType::structure, 1);
+    out.begin_element();
+    out.begin(3);
+    out.i32(1, 6);
+    out.i32(4, 0);
+    out.i64(5, group.slots);
+    out.i64(7, group.bytes);
+    out.i64(9, 4);
+    out.end();
+    out.end();
+    out.i64(2, 0);
+    out.i64(3, group.rows);
+    out.end();
+  }
+  out.list(5, ThriftType::structure, keys);
+  for (std::size_t i = 0; i < keys; ++i) {
+    out.begin_element();
+    out.text(1, "");
+    out.end();
+  }
+  out.end();
+  ByteWriter file;
+  file.write_bytes(as_bytes(kParquetMagic));
+  file.write_bytes(std::vector<std::byte>(12));
+  const std::vector<std::byte> footer = out.take();
+  file.write_bytes(footer);
+  file.write(static_cast<std::uint32_t>(footer.size()));
+  file.write_bytes(as_bytes(kParquetMagic));
+  return file.take();
+}
+
+TEST_CASE("parquet footer: rows and values are bounded by the size of the file, without a wrap") {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const auto refusal = [](const std::vector<std::byte>& file) {
+    return error_of([&] { (void)footer_of(file); });
+  };
+  CHECK(footer_of(file_of({{}, {}}, 2)).rows == 2);
+  CHECK(footer_of(file_of({{.rows = 1 << 30, .slots = 1 << 30}}, 1 << 30)).rows == 1 << 30);
+  // 2^63-1, once more, and 4 are 2 in 64 bits.
+  const Error wrapped =
+      refusal(file_of({{.rows = kHuge, .bytes = 1}, {.rows = kHuge, .bytes = 1}, {.rows = 4}}, 2));
+  CHECK(wrapped.code() == Code::limit);
+  CHECK(wrapped.message().starts_with("0 rows and 9223372036854775807 more, at most "));
+  const Error many = refusal(file_of({{.slots = 1 << 30}, {.slots = kHuge}}, 2));
+  CHECK(many.code() == Code::limit);
+  CHECK(many.message().starts_with("1073741824 values and "));
+}
+
+TEST_CASE("parquet footer: column chunks that lie upon each other are refused") {
+  const Error error = error_of([&] {
+    (void)footer_of(file_of({{.bytes = 12}, {.bytes = 12}}, 2));
+  });
+  CHECK(error.code() == Code::damaged);
+  CHECK(error.message() == "column chunks of 24 bytes and more in front of a footer at 16");
+}
+
+TEST_CASE("parquet footer: nodes, names and keys are counted before they take memory") {
+  const auto refusal = [](const std::vector<std::byte>& file) {
+    return error_of([&] { (void)footer_of(file); });
+  };
+  CHECK(footer_of(file_of({}, 0, kMostSchemaNodes - 1)).schema.size() == kMostSchemaNodes);
+  const Error nodes = refusal(file_of({}, 0, kMostSchemaNodes));
+  CHECK(nodes.code() == Code::limit);
+  CHECK(nodes.message() == "schema of more than 65536 nodes");
+  CHECK(footer_of(file_of({}, 0, 1, "b", kMostKeyValues)).key_values.size() == kMostKeyValues);
+  CHECK(refusal(file_of({}, 0, 1, "b", kMostKeyValues + 1)).code() == Code::limit);
+  const Error name = refusal(file_of({}, 0, 1, std::string(kMostPathBytes, 'x')));
+  CHECK(name.code() == Code::limit);
+  CHECK(name.message() == "a column with names of 4097 bytes, at most 4096 are read");
 }
 
 TEST_CASE("parquet footer: magics, lengths and encryption are checked first") {
