@@ -1,8 +1,10 @@
 #include "shale/parquet/parquet_pages.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "shale/base/error.hpp"
+#include "shale/parquet/parquet_codec.hpp"
 
 namespace shale {
 
@@ -43,13 +45,25 @@ std::optional<ParquetPage> ParquetPages::next() {
 
 namespace {
 
+// A run of one value takes two bytes; writers may round up what they have of them.
+void check_level_bytes(std::uint64_t bytes, const ParquetPageHeader& page) {
+  constexpr std::uint64_t kRounding = 4096, kMostBytesOfSlot = 8;
+  const std::uint64_t most = std::min(
+      kMostPageBytes, kRounding + kMostBytesOfSlot * static_cast<std::uint64_t>(page.slots));
+  if (bytes > most)
+    throw Error(Code::damaged, "levels of {} bytes for {} values, at most {} are possible", bytes,
+                page.slots, most);
+}
+
 // A u32 length and so many bytes.
-std::vector<std::byte> level_block(const ViewBytes& view, std::uint64_t bytes, std::uint64_t& at) {
+std::vector<std::byte> level_block(const ViewBytes& view, std::uint64_t bytes,
+                                   const ParquetPageHeader& page, std::uint64_t& at) {
   if (bytes - at < 4) throw Error(Code::damaged, "page ends within its levels");
   const std::uint64_t length = ByteReader(view(at, 4)).read_u32();
   at += 4;
   if (length > bytes - at)
     throw Error(Code::damaged, "levels of {} bytes, {} left in their page", length, bytes - at);
+  check_level_bytes(length, page);
   const Bytes block = view(at, length);
   at += length;
   return {block.begin(), block.end()};
@@ -67,6 +81,7 @@ ParquetLevels read_levels(const ViewBytes& view, std::uint64_t bytes, const Parq
       throw Error(Code::damaged, "levels of {} bytes in a page of {}", repetition + definition,
                   bytes);
     const auto copy = [&](std::uint64_t at, std::uint64_t length) {
+      check_level_bytes(length, page);
       const Bytes block = view(at, length);
       return std::vector<std::byte>(block.begin(), block.end());
     };
@@ -83,11 +98,11 @@ ParquetLevels read_levels(const ViewBytes& view, std::uint64_t bytes, const Parq
   std::uint64_t at = 0;
   if (column.most_repetition > 0) {
     refuse(page.repetition_encoding);
-    levels.repetition = level_block(view, bytes, at);
+    levels.repetition = level_block(view, bytes, page, at);
   }
   if (column.most_definition > 0) {
     refuse(page.definition_encoding);
-    levels.definition = level_block(view, bytes, at);
+    levels.definition = level_block(view, bytes, page, at);
   }
   levels.values_begin = at;
   return levels;

@@ -31,13 +31,18 @@ ParquetPlace ParquetPlaces::hop(std::uint64_t& at, std::uint64_t end) const {
 }
 
 void ParquetPlaces::read_dictionary(std::uint64_t begin, std::uint64_t end, std::uint64_t count) {
+  constexpr std::uint64_t kMostPlaces = kMostPageBytes / sizeof(ParquetPlace);
   if (count > (end - begin) / 4) throw wrong_dictionary(count, end - begin);
+  if (count > kMostPlaces)
+    throw Error(Code::limit, "dictionary of {} values, at most {} are read", count, kMostPlaces);
   forget_dictionary();
   has_dictionary_ = true;
+  dictionary_.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) dictionary_.push_back(hop(begin, end));
 }
 
-void ParquetPlaces::begin_page(ParquetEncoding encoding, std::uint64_t begin, std::uint64_t end) {
+void ParquetPlaces::begin_page(ParquetEncoding encoding, std::uint64_t begin, std::uint64_t end,
+                               std::uint64_t slots) {
   encoding_ = encoding;
   at_ = begin;
   end_ = end;
@@ -45,7 +50,7 @@ void ParquetPlaces::begin_page(ParquetEncoding encoding, std::uint64_t begin, st
   if (!can_place(encoding))
     throw Error(Code::unsupported, "values in the encoding {}, which do not lie as they are",
                 static_cast<unsigned>(encoding));
-  if (encoding == ParquetEncoding::delta_length_byte_array) return read_lengths();
+  if (encoding == ParquetEncoding::delta_length_byte_array) return read_lengths(slots);
   if (!has_dictionary_) throw no_dictionary();
   if (end - begin > kMostPageBytes) throw page_too_large(end - begin);
   if (begin == end) return;  // of nulls alone
@@ -57,7 +62,7 @@ void ParquetPlaces::begin_page(ParquetEncoding encoding, std::uint64_t begin, st
 }
 
 // Where the lengths end is not said: more of them is read until they do.
-void ParquetPlaces::read_lengths() {
+void ParquetPlaces::read_lengths(std::uint64_t slots) {
   constexpr std::uint64_t kFirstTry = 4096;
   if (at_ == end_) return;  // of nulls alone
   for (std::uint64_t tried = kFirstTry;; tried *= 8) {
@@ -65,7 +70,7 @@ void ParquetPlaces::read_lengths() {
     const Bytes lengths = (*view_)(at_, bytes);
     numbers_.assign(lengths.begin(), lengths.end());
     try {
-      const std::uint64_t end = end_of_deltas(numbers_);
+      const std::uint64_t end = end_of_deltas(numbers_, slots);
       lengths_ = DeltaNumbers(numbers_);
       at_ += end;
       return;

@@ -30,13 +30,14 @@ class ParquetPlaces {
   /// The values of the dictionary page, [begin, end) of the file.
   void read_dictionary(std::uint64_t begin, std::uint64_t end, std::uint64_t count);
   void forget_dictionary() { dictionary_.clear(), has_dictionary_ = false; }
-  /// The values of a data page, [begin, end) of the file.
-  void begin_page(ParquetEncoding encoding, std::uint64_t begin, std::uint64_t end);
+  /// The values of a data page of so many slots, [begin, end) of the file.
+  void begin_page(ParquetEncoding encoding, std::uint64_t begin, std::uint64_t end,
+                  std::uint64_t slots);
   [[nodiscard]] ParquetPlace next();
 
  private:
   ParquetPlace hop(std::uint64_t& at, std::uint64_t end) const;
-  void read_lengths();
+  void read_lengths(std::uint64_t slots);
 
   const ViewBytes* view_ = nullptr;
   std::vector<ParquetPlace> dictionary_;

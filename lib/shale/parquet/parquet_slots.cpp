@@ -96,7 +96,8 @@ bool ParquetSlots::begin_page() {
     if (!page_.is_stored(chunk_->codec))
       throw Error(Code::unsupported, "page is compressed with {}, so its values cannot be located",
                   name_of(chunk_->codec));
-    places_.begin_page(page_.header.encoding, page_.begin() + levels_.values_begin, page_.end());
+    places_.begin_page(page_.header.encoding, page_.begin() + levels_.values_begin, page_.end(),
+                       slots_left_);
   } else if (use_ == Use::values) {
     load_values(levels_.values_begin);
   }
@@ -121,9 +122,9 @@ void ParquetSlots::load_values(std::uint64_t values_begin) {
     }
     values_begin = 0;
   }
-  values_ =
-      ParquetValues(storage_of(*column_), page_.header.encoding,
-                    Bytes(unpacked_).subspan(values_begin), dictionary_ ? &*dictionary_ : nullptr);
+  values_ = ParquetValues(storage_of(*column_), page_.header.encoding,
+                          Bytes(unpacked_).subspan(values_begin),
+                          dictionary_ ? &*dictionary_ : nullptr, slots_left_);
 }
 
 void ParquetSlots::peek() {

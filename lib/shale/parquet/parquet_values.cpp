@@ -97,14 +97,16 @@ bool can_decode(ParquetEncoding encoding, const ParquetStorage& storage) {
   }
 }
 
-std::uint64_t end_of_deltas(Bytes bytes) {
+std::uint64_t end_of_deltas(Bytes bytes, std::uint64_t most) {
   DeltaNumbers deltas(bytes);
+  if (deltas.count() > most)
+    throw Error(Code::damaged, "{} deltas in a page of {} values", deltas.count(), most);
   for (std::uint64_t i = 0; i < deltas.count(); ++i) (void)deltas.next();
   return deltas.end();
 }
 
 ParquetValues::ParquetValues(const ParquetStorage& storage, ParquetEncoding encoding, Bytes values,
-                             const ParquetDictionary* dictionary)
+                             const ParquetDictionary* dictionary, std::uint64_t slots)
     : storage_(storage), encoding_(encoding), values_(values), dictionary_(dictionary) {
   if (!can_decode(encoding, storage))
     throw Error(Code::unsupported, "values of type {} in the encoding {}, which is not supported",
@@ -129,11 +131,11 @@ ParquetValues::ParquetValues(const ParquetStorage& storage, ParquetEncoding enco
       break;
     case ParquetEncoding::delta_length_byte_array:
     case ParquetEncoding::delta_byte_array:
-      if (!values.empty()) begin_lengths();
+      if (!values.empty()) begin_lengths(slots);
       break;
     case ParquetEncoding::byte_stream_split:
       count_ = values.size() / storage.item_bytes();
-      split_.resize(storage.item_bytes());
+      if (count_ > 0) split_.resize(storage.item_bytes());  // then it has less than the page
       break;
     default:
       break;
@@ -141,14 +143,14 @@ ParquetValues::ParquetValues(const ParquetStorage& storage, ParquetEncoding enco
 }
 
 // Lengths come first, and only who has gone through them knows where they end.
-void ParquetValues::begin_lengths() {
+void ParquetValues::begin_lengths(std::uint64_t slots) {
   if (encoding_ == ParquetEncoding::delta_byte_array) {
     deltas_ = DeltaNumbers(values_);  // of what each has in common with the one before
-    position_ = end_of_deltas(values_);
+    position_ = end_of_deltas(values_, slots);
   }
   const Bytes lengths = values_.subspan(position_);
   lengths_ = DeltaNumbers(lengths);
-  position_ += end_of_deltas(lengths);
+  position_ += end_of_deltas(lengths, slots);
 }
 
 Bytes ParquetValues::take(std::uint64_t count) {

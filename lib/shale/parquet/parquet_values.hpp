@@ -47,9 +47,10 @@ class ParquetDictionary {
 class ParquetValues {
  public:
   ParquetValues() = default;
-  /// Errors, of both: Code::damaged, without place; Code::unsupported for an encoding.
+  /// `slots`: of the page, which has no more values. Errors, of both: Code::damaged, without place;
+  /// Code::unsupported for an encoding.
   ParquetValues(const ParquetStorage& storage, ParquetEncoding encoding, Bytes values,
-                const ParquetDictionary* dictionary);
+                const ParquetDictionary* dictionary, std::uint64_t slots);
   /// The next one, valid until the next call. At most as many as the page has.
   [[nodiscard]] Bytes next();
 
@@ -58,7 +59,7 @@ class ParquetValues {
   Bytes number(std::int64_t value);
   Bytes next_joined();
   Bytes next_split();
-  void begin_lengths();
+  void begin_lengths(std::uint64_t slots);
 
   ParquetStorage storage_;
   ParquetEncoding encoding_ = ParquetEncoding::plain;
@@ -79,7 +80,8 @@ class ParquetValues {
 [[nodiscard]] Error wrong_dictionary(std::uint64_t count, std::uint64_t bytes);
 [[nodiscard]] Error value_too_long(std::uint64_t bytes, std::uint64_t left);
 
-/// Where the bytes of lengths end that are followed by what they are of. Errors: Code::damaged.
-[[nodiscard]] std::uint64_t end_of_deltas(Bytes bytes);
+/// Where the bytes of lengths end that are followed by what they are of. Errors: Code::damaged,
+/// also for more than `most` of them: without bits of their own 2^24 are a block of two bytes.
+[[nodiscard]] std::uint64_t end_of_deltas(Bytes bytes, std::uint64_t most);
 
 }  // namespace shale

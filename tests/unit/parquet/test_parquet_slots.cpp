@@ -140,18 +140,18 @@ TEST_CASE("parquet values: dictionaries, booleans, split bytes and joined string
       flag{ParquetType::boolean};
   const ParquetDictionary words(text, unhex("01000000 61 02000000 6262"), 2);
   const std::vector<std::byte> indices = unhex("01 03 02");  // width 1, a group: 0, 1, 0 ...
-  ParquetValues of_words(text, ParquetEncoding::rle_dictionary, indices, &words);
+  ParquetValues of_words(text, ParquetEncoding::rle_dictionary, indices, &words, 100);
   CHECK(as_text(of_words.next()) == "a");
   CHECK(as_text(of_words.next()) == "bb");
 
   const std::vector<std::byte> bits = unhex("05");
-  ParquetValues flags(flag, ParquetEncoding::plain, bits, nullptr);
+  ParquetValues flags(flag, ParquetEncoding::plain, bits, nullptr, 100);
   CHECK(flags.next()[0] == std::byte{1});
   CHECK(flags.next()[0] == std::byte{0});
   CHECK(flags.next()[0] == std::byte{1});
 
   const std::vector<std::byte> split = unhex("01 02 00 00 00 00 00 80");  // 1 and 0x80000002
-  ParquetValues numbers(int32, ParquetEncoding::byte_stream_split, split, nullptr);
+  ParquetValues numbers(int32, ParquetEncoding::byte_stream_split, split, nullptr, 100);
   CHECK(test::hex(numbers.next()) == "01000000");
   CHECK(test::hex(numbers.next()) == "02000080");
   CHECK(error_of([&] { (void)numbers.next(); }).code() == Code::damaged);
@@ -166,15 +166,63 @@ TEST_CASE("parquet values: what points outside of its page or dictionary is refu
         Code::damaged);
   const ParquetDictionary words(text, unhex("01000000 61"), 1);
   const std::vector<std::byte> indices = unhex("08 02 05");
-  ParquetValues of_words(text, ParquetEncoding::rle_dictionary, indices, &words);
+  ParquetValues of_words(text, ParquetEncoding::rle_dictionary, indices, &words, 100);
   CHECK(error_of([&] { (void)of_words.next(); }).message() == "value 5 of a dictionary of 1");
   CHECK(error_of([&] {
-          (void)ParquetValues(text, ParquetEncoding::rle_dictionary, indices, nullptr);
+          (void)ParquetValues(text, ParquetEncoding::rle_dictionary, indices, nullptr, 100);
         }).code() == Code::damaged);
   const std::vector<std::byte> long_value = unhex("ff000000 61");
-  ParquetValues plain(text, ParquetEncoding::plain, long_value, nullptr);
+  ParquetValues plain(text, ParquetEncoding::plain, long_value, nullptr, 100);
   CHECK(error_of([&] { (void)plain.next(); }).message() ==
         "value of 255 bytes, 1 left in its page");
+}
+
+TEST_CASE("parquet values: more deltas than the page has values are not counted to their end") {
+  // 2^60 lengths, of blocks of 2^24 without bits: two bytes for each block.
+  const std::vector<std::byte> many = unhex("80808008 01 808080808080808010 00 0000 0000 0000");
+  const ParquetStorage text{ParquetType::byte_array};
+  for (const ParquetEncoding encoding :
+       {ParquetEncoding::delta_length_byte_array, ParquetEncoding::delta_byte_array}) {
+    const Error error = error_of([&] { (void)ParquetValues(text, encoding, many, nullptr, 100); });
+    CHECK(error.code() == Code::damaged);
+    CHECK(error.message() == "1152921504606846976 deltas in a page of 100 values");
+  }
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return Bytes(many).subspan(offset, length);
+  };
+  ParquetPlaces places(view);
+  CHECK(error_of([&] {
+          places.begin_page(ParquetEncoding::delta_length_byte_array, 0, many.size(), 100);
+        }).code() == Code::damaged);
+}
+
+TEST_CASE("parquet values: split values that are longer than their page take no memory") {
+  const ParquetStorage huge{ParquetType::fixed_bytes, 0x7fff'ffff};
+  const std::vector<std::byte> page = unhex("0102");
+  ParquetValues values(huge, ParquetEncoding::byte_stream_split, page, nullptr, 1);
+  CHECK(error_of([&] { (void)values.next(); }).message() ==
+        "the page has no more than 0 split values");
+}
+
+TEST_CASE("parquet pages: levels are no longer than the values of their page can need") {
+  OpenVector vector;
+  std::vector<std::byte> page(1 << 20);
+  page[2] = std::byte{8};  // levels of 2^19 bytes
+  const ViewBytes view = [&](std::uint64_t offset, std::uint64_t length) {
+    return Bytes(page).subspan(offset, length);
+  };
+  ParquetPageHeader header;
+  header.slots = 100;
+  const Error error =
+      error_of([&] { (void)read_levels(view, page.size(), header, vector.columns[0]); });
+  CHECK(error.message() == "levels of 524288 bytes for 100 values, at most 4896 are possible");
+  header.kind = ParquetPageKind::data_v2;
+  header.definition_bytes = 524288;
+  CHECK(error_of([&] {
+          (void)read_levels(view, page.size(), header, vector.columns[0]);
+        }).message() == error.message());
+  header.slots = 1 << 20;
+  CHECK(read_levels(view, page.size(), header, vector.columns[0]).definition.size() == 524288);
 }
 
 }  // namespace
