@@ -70,7 +70,7 @@ def find(module: str, name: str) -> Optional[Found]:
         return None
     text = file.read_text(encoding="utf-8")
     tree = ast.parse(text)
-    for node in tree.body:
+    for node in [*tree.body, *(each for branch in tree.body if isinstance(branch, ast.If) for each in branch.body)]:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
             return Found(node, module, text.splitlines())
     for here, origin, there in imports_of(tree):

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, 
 from shale import _shale
 from shale._arguments import field_names, flag, one_of, path_bytes, text
 from shale._decoding import FINISHERS, PIXEL_ORDERS, WAYS, decode_list, decoder_of_one, tv_tensors
+from shale._hub import HubSamples
 from shale._leading_view import LeadingView, leading_view
 from shale._places import JoinedPath, place_of, words_of_place
 from shale._raw_dtypes import as_array, as_numbers, dtype_of, name_of
 from shale._results import DatasetInfo
-from shale._samples import SampleSequence, chosen_rows
+from shale._samples import chosen_rows
 from shale._words import Translation, axes_text, choices, raw_arguments
 from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
@@ -24,10 +25,10 @@ from shale.value_file import ValueFile, value_file
 if TYPE_CHECKING:
     from torch.utils.data import Dataset as TorchDataset
 
-    class _Base(SampleSequence, TorchDataset[Any]):
+    class _Base(HubSamples, TorchDataset[Any]):
         """For type checkers a Dataset is one of torch's, which DataLoader asks for. torch itself is not imported."""
 else:
-    _Base = SampleSequence
+    _Base = HubSamples
 
 Decode = Union[None, str, Mapping[str, Optional[str]]]
 
@@ -523,9 +524,7 @@ class Dataset(_Base):
     def _content_error(self, row: int, field: str, error: Exception, what: str = "does not decode") -> ContentError:
         reader = self._reader()
         key = reader.key(row)
-        made = ContentError(
-            f"{self.path}: sample {row} '{key}': field '{field}' {what}: {error}"
-        )
+        made = ContentError(f"{self.path}: sample {row} '{key}': field '{field}' {what}: {error}")
         made.sample, made.key, made.shard = row, key, reader.shard_name(row)
         return made
 
