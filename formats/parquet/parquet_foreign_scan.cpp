@@ -20,12 +20,14 @@ namespace shale {
 namespace {
 
 constexpr std::uint64_t kPayloadWindow = 256 * 1024, kLengthBytes = 4;
+// Of all columns, and of one.
+constexpr std::uint64_t kWindowsBytes = 64 << 20, kSmallestWindow = 4096;
 
 // A column that is read row by row.
 struct ReadColumn {
   ReadColumn(const InputFile& file, const ParquetForeignFile& parquet,
-             const ParquetForeignField& of, bool is_in_place)
-      : window(file, kPayloadWindow),
+             const ParquetForeignField& of, bool is_in_place, std::uint64_t window_bytes)
+      : window(file, window_bytes),
         view(window.views()),
         column(parquet.columns[of.column]),
         described(of),
@@ -102,9 +104,12 @@ class ForeignParquetScanner {
            found.shape.size() == field.shape.size() && found.elements == field.elements;
   }
 
-  std::unique_ptr<ReadColumn> open(const ParquetForeignField& field, bool is_in_place) const {
+  std::unique_ptr<ReadColumn> open(const ParquetForeignField& field, bool is_in_place) {
     const bool is_placed = is_in_place && field.form != ParquetForm::number;
-    auto column = std::make_unique<ReadColumn>(file_, parquet_, field, is_placed);
+    const std::uint64_t window = std::clamp(kWindowsBytes / (input_.schema.fields.size() + 1),
+                                            kSmallestWindow, kPayloadWindow);
+    auto column = std::make_unique<ReadColumn>(file_, parquet_, field, is_placed, window);
+    column->slots.count_in(expansion_);
     if (input_.reads_payload) column->slots.check_pages();
     return column;
   }
@@ -278,8 +283,10 @@ class ForeignParquetScanner {
   }
 
   void gather(ReadColumn& column, const Field& field) {
-    constexpr std::uint64_t kMostBytes = 1 << 30;
+    constexpr std::uint64_t kMostBytes = 1 << 30, kMostOfRow = 16 * kMaxElements;
     if (field.kind == Kind::list) {
+      if (row_.elements.size() == kMostOfRow)
+        throw Error(Code::limit, "has lists of more than {} elements in one row", kMostOfRow);
       if (column.is_placed) {
         const ParquetPlace place = column.slots.place();
         row_.elements.push_back({.offset = place.offset, .length = place.length});
@@ -348,6 +355,7 @@ class ForeignParquetScanner {
   WalkPace pace_;
   WindowReader payload_;
   ParquetForeignFile parquet_;
+  ParquetExpansion expansion_{file_.size()};
   std::vector<std::unique_ptr<ReadColumn>> columns_;  // one per field; null: the file has none
   std::unique_ptr<ReadColumn> key_;
   std::string words_, key_words_;

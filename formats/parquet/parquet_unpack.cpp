@@ -5,6 +5,7 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
@@ -17,7 +18,8 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kUnpackedPageBytes = 1 << 20;
+constexpr std::uint64_t kUnpackedPageBytes = 1 << 20, kUnpackedPageSlots = 1 << 20;
+constexpr std::uint64_t kMostOfPage = (std::uint64_t{1} << 31) - 1;  // its numbers have 32 bits
 
 // The columns that are taken, as a file that has no other ones.
 class ParquetUnpacking {
@@ -114,14 +116,17 @@ class ParquetUnpacking {
     ParquetSlots slots(view_, request_.file.path(), column, ParquetSlots::Use::values,
                        parquet_.footer_begin);
     slots.check_pages();
+    slots.count_in(expansion_);
     slots.open(chunk);
     first_row_ = rows_ = 0;
     while (slots.next()) {
       if (slots.repetition() == 0) {
-        if (values_.size() >= kUnpackedPageBytes) write_page(column);
+        if (values_.size() >= kUnpackedPageBytes || page_slots_ >= kUnpackedPageSlots)
+          write_page(column);
         ++rows_;
       }
       ++page_slots_;
+      check_row(field);
       if (column.most_repetition > 0) repetition_.add(slots.repetition(), 1);
       if (column.most_definition > 0) definition_.add(slots.definition(), 1);
       if (!slots.has_value()) {
@@ -135,18 +140,26 @@ class ParquetUnpacking {
     if (page_slots_ > 0) write_page(column);
   }
 
+  // A page has whole rows, so that of the page at hand is what is too large.
+  void check_row(const ParquetForeignField& field) const {
+    if (page_slots_ < kMostOfPage && values_.size() < kMostOfPage) return;
+    throw Error(Code::limit,
+                "a row of column '{}' has {} values of {} bytes, which no page can have",
+                printable(field.path), page_slots_, values_.size())
+        .at(request_.file.path());
+  }
+
   void add_flag(std::byte flag) {
     if (flags_ % 8 == 0) packed_flags_.push_back(std::byte{0});
     packed_flags_.back() |= flag << (flags_++ % 8);
   }
 
   void write_page(const ParquetColumn& column) {
-    constexpr std::uint64_t kMostPage = std::uint64_t{1} << 31;
     ByteWriter page;
     if (column.most_repetition > 0) page.write_bytes(repetition_.bytes());
     if (column.most_definition > 0) page.write_bytes(definition_.bytes());
     const Bytes values = is_flags_ ? Bytes(packed_flags_) : values_.bytes();
-    if (page.size() + values.size() >= kMostPage)
+    if (page.size() + values.size() >= kMostOfPage)
       throw Error(Code::limit, "a row of {} bytes, which no page can have", values.size())
           .at(request_.file.path());
     const std::uint64_t bytes = page.size() + values.size();
@@ -178,6 +191,7 @@ class ParquetUnpacking {
   std::vector<const ParquetForeignField*> taken_;
   WrittenFile made_;
   std::uint64_t all_bytes_ = 0;
+  ParquetExpansion expansion_{request_.file.size()};
   // Of the page at hand.
   LevelRuns repetition_, definition_;
   ByteWriter values_;

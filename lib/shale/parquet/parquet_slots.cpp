@@ -30,7 +30,16 @@ void ParquetSlots::open(const ParquetChunk& chunk) {
   slots_left_ = 0;
   has_next_ = false;
   dictionary_.reset();
+  hold(dictionary_held_, 0);
   places_ = ParquetPlaces(*view_);
+}
+
+void ParquetSlots::hold(std::uint64_t& held, std::uint64_t bytes) {
+  if (expansion_ != nullptr) expansion_->exchange(held, bytes);
+}
+
+void ParquetSlots::count(std::uint64_t bytes) {
+  if (expansion_ != nullptr) expansion_->give(bytes);
 }
 
 void ParquetSlots::check_page() const {
@@ -52,11 +61,11 @@ void ParquetSlots::read_dictionary() {
   if (use_ == Use::levels) return;
   if (use_ == Use::places) return places_.read_dictionary(page_.begin(), page_.end(), count);
   const auto stored = static_cast<std::uint64_t>(page_.header.stored_bytes);
+  const auto unpacked = static_cast<std::uint64_t>(page_.header.uncompressed_bytes);
   if (stored > kMostPageBytes) throw page_too_large(stored);
+  hold(dictionary_held_, unpacked);
   dictionary_.emplace(storage_of(*column_),
-                      unpack_page(chunk_->codec, (*view_)(page_.begin(), stored),
-                                  static_cast<std::uint64_t>(page_.header.uncompressed_bytes)),
-                      count);
+                      unpack_page(chunk_->codec, (*view_)(page_.begin(), stored), unpacked), count);
 }
 
 bool ParquetSlots::begin_page() {
@@ -74,9 +83,11 @@ bool ParquetSlots::begin_page() {
   // Levels of version 2 are never compressed; those of version 1 are, with the values.
   const bool is_unpacked = !is_v2 && !page_.is_stored(chunk_->codec);
   if (is_unpacked) {
+    const auto unpacked = static_cast<std::uint64_t>(page_.header.uncompressed_bytes);
     if (stored > kMostPageBytes) throw page_too_large(stored);
-    unpacked_ = unpack_page(chunk_->codec, (*view_)(page_.begin(), stored),
-                            static_cast<std::uint64_t>(page_.header.uncompressed_bytes));
+    unpacked_ = {};
+    hold(page_held_, unpacked);
+    unpacked_ = unpack_page(chunk_->codec, (*view_)(page_.begin(), stored), unpacked);
     levels_ = read_levels(
         [this](std::uint64_t offset, std::uint64_t length) {
           return Bytes(unpacked_).subspan(offset, length);
@@ -112,6 +123,8 @@ void ParquetSlots::load_values(std::uint64_t values_begin) {
     if (bytes > kMostPageBytes) throw page_too_large(bytes);
     const Bytes stored = (*view_)(begin, bytes);
     const auto whole = static_cast<std::uint64_t>(page_.header.uncompressed_bytes);
+    unpacked_ = {};
+    hold(page_held_, page_.is_stored(chunk_->codec) ? bytes : whole);
     if (page_.is_stored(chunk_->codec)) {
       unpacked_ = copy_of(stored);
     } else if (whole < values_begin) {
@@ -162,11 +175,19 @@ bool ParquetSlots::row_goes_on() try {
   throw placed(error);
 }
 
-Bytes ParquetSlots::value() try { return values_.next(); } catch (const Error& error) {
+Bytes ParquetSlots::value() try {
+  const Bytes value = values_.next();
+  count(value.size());
+  return value;
+} catch (const Error& error) {
   throw placed(error);
 }
 
-ParquetPlace ParquetSlots::place() try { return places_.next(); } catch (const Error& error) {
+ParquetPlace ParquetSlots::place() try {
+  const ParquetPlace place = places_.next();
+  count(place.length);
+  return place;
+} catch (const Error& error) {
   throw placed(error);
 }
 

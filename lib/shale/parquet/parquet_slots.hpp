@@ -9,6 +9,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/view_bytes.hpp"
 #include "shale/parquet/parquet_columns.hpp"
+#include "shale/parquet/parquet_expansion.hpp"
 #include "shale/parquet/parquet_pages.hpp"
 #include "shale/parquet/parquet_places.hpp"
 #include "shale/parquet/parquet_values.hpp"
@@ -35,6 +36,9 @@ class ParquetSlots {
   /// Called when a page begins, with its offset.
   void at_pages(std::function<void(std::uint64_t offset)> call) { at_page_ = std::move(call); }
 
+  /// What it gives out and holds is counted with that of others. `all` is borrowed.
+  void count_in(ParquetExpansion& all) { expansion_ = &all; }
+
   /// Begins with a chunk of the column.
   void open(const ParquetChunk& chunk);
   /// The next slot; false at the end of the chunk.
@@ -55,6 +59,8 @@ class ParquetSlots {
   void read_dictionary();
   void load_values(std::uint64_t values_begin);
   void check_page() const;
+  void hold(std::uint64_t& held, std::uint64_t bytes);
+  void count(std::uint64_t bytes);
   [[nodiscard]] Error placed(Error error) const;
   void peek();
 
@@ -65,6 +71,8 @@ class ParquetSlots {
   std::uint64_t chunks_end_;
   bool checks_pages_ = false;
   std::function<void(std::uint64_t)> at_page_;
+  ParquetExpansion* expansion_ = nullptr;
+  std::uint64_t page_held_ = 0, dictionary_held_ = 0;
 
   const ParquetChunk* chunk_ = nullptr;
   std::optional<ParquetPages> pages_;

@@ -225,5 +225,51 @@ TEST_CASE("parquet pages: levels are no longer than the values of their page can
   CHECK(read_levels(view, page.size(), header, vector.columns[0]).definition.size() == 524288);
 }
 
+TEST_CASE("parquet expansion: what all columns of a file give out is bounded by its size") {
+  ParquetExpansion expansion(1000);
+  CHECK(expansion.most_bytes() == (1 << 30) + 4'096'000);
+  expansion.give(1 << 30);
+  expansion.give(4'096'000);
+  const Error error = error_of([&] { expansion.give(1); });
+  CHECK(error.code() == Code::limit);
+  CHECK(error.message() ==
+        "values of 1077837824 bytes are read already and this one has 1, at most 1077837824 are "
+        "read of a file of 1000");
+}
+
+TEST_CASE("parquet expansion: pages of all columns together are bounded, one follows another") {
+  ParquetExpansion expansion(1000);
+  std::uint64_t one = 0, two = 0;
+  for (int i = 0; i < 10; ++i) expansion.exchange(one, ParquetExpansion::kMostHeld - 100);
+  expansion.exchange(two, 100);
+  CHECK(error_of([&] { expansion.exchange(two, 101); }).code() == Code::limit);
+  CHECK(two == 0);
+  expansion.exchange(one, 0);
+  expansion.exchange(two, ParquetExpansion::kMostHeld);
+}
+
+TEST_CASE("parquet slots: values and places are counted, the refusal names the page") {
+  for (const ParquetSlots::Use use : {ParquetSlots::Use::values, ParquetSlots::Use::places}) {
+    OpenVector vector;
+    ParquetExpansion expansion(0);
+    expansion.give((1 << 30) - 2);
+    ParquetSlots slots = vector.slots(0, use);
+    slots.count_in(expansion);
+    REQUIRE(slots.next());
+    const Error error = error_of(
+        [&] { use == ParquetSlots::Use::values ? (void)slots.value() : (void)slots.place(); });
+    CHECK(error.code() == Code::limit);
+    CHECK(error.file() == "file");
+    CHECK(error.offset() == 4);
+  }
+  OpenVector vector;
+  ParquetExpansion expansion(0);
+  std::uint64_t held = 0;
+  expansion.exchange(held, ParquetExpansion::kMostHeld - 1);
+  ParquetSlots slots = vector.slots(0, ParquetSlots::Use::values);
+  slots.count_in(expansion);
+  CHECK(error_of([&] { (void)slots.next(); }).message().starts_with("page of "));
+}
+
 }  // namespace
 }  // namespace shale

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+namespace shale {
+
+/// What is read out of one file, by all its columns together, against its size: a run of indices
+/// into a dictionary of one value is without end in a few bytes.
+class ParquetExpansion {
+ public:
+  explicit ParquetExpansion(std::uint64_t file_bytes) : file_bytes_(file_bytes) {}
+
+  /// The most bytes of values: what anybody has room for, and more of a larger file.
+  [[nodiscard]] std::uint64_t most_bytes() const {
+    return (std::uint64_t{1} << 30) + (file_bytes_ << 12);
+  }
+  /// A value of so many bytes is given out. Errors: Code::limit, without place.
+  void give(std::uint64_t bytes);
+
+  /// The most bytes of pages and dictionaries that all columns have in memory.
+  static constexpr std::uint64_t kMostHeld = std::uint64_t{4} << 30;
+  /// One of so many bytes takes the place of one of `held`, which is said to be of as many
+  /// afterwards. Errors: Code::limit, without place; then it is of none.
+  void exchange(std::uint64_t& held, std::uint64_t bytes);
+
+ private:
+  std::uint64_t file_bytes_, given_ = 0, held_ = 0;
+};
+
+}  // namespace shale
