@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -187,10 +188,13 @@ void take_features(ParquetForeignFile& file) {
 // Two columns may come to one name; the later one has a number then.
 void make_unique(std::vector<ParquetForeignField>& fields) {
   std::set<std::string> names;
+  std::map<std::string, int> last;  // number, of a name that was there already
   for (ParquetForeignField& field : fields) {
     std::string name = field.field.name;
-    for (int number = 2; !names.insert(name).second; ++number)
-      name = fmt::format("{}_{}", field.field.name, number);
+    while (!names.insert(name).second) {
+      int& number = last.emplace(field.field.name, 1).first->second;
+      name = fmt::format("{}_{}", field.field.name, ++number);
+    }
     field.field.name = std::move(name);
   }
 }

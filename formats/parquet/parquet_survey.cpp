@@ -102,14 +102,15 @@ class ParquetSurvey {
     facts.absent += slots.has_value() ? 0 : 1;
   }
 
-  static void meet_list(ParquetSlots& slots, const ParquetColumn& column, ColumnFacts& facts) {
+  void meet_list(ParquetSlots& slots, const ParquetColumn& column, ColumnFacts& facts) {
     const std::uint32_t element = column.element_levels[0];
     const bool is_nested = column.most_repetition > 1;
     if (slots.definition() + 1 < element) {
       ++facts.absent;
       return;
     }
-    std::uint64_t elements = 0, inner = 0;
+    constexpr std::uint64_t kSlotsOfStep = 256;
+    std::uint64_t elements = 0, inner = 0, slots_of_row = 0;
     std::optional<std::uint64_t> of_row;
     while (true) {
       const bool begins_element = slots.repetition() <= 1;
@@ -127,6 +128,7 @@ class ParquetSurvey {
         facts.absent_elements += slots.has_value() ? 0 : 1;
       }
       if (!slots.row_goes_on()) break;
+      if (++slots_of_row % kSlotsOfStep == 0) pace_.step();
       if (!slots.next()) break;
     }
     if (is_nested && elements > 0) meet(of_row, inner);

@@ -18,6 +18,11 @@ std::int64_t floor_divide(std::int64_t value, std::int64_t by) {
   return value / by - (value % by < 0 ? 1 : 0);
 }
 
+// value - by * floor_divide(value, by), which may have no product in 64 bits.
+std::int64_t floor_rest(std::int64_t value, std::int64_t by) {
+  return value % by + (value % by < 0 ? by : 0);
+}
+
 // The proleptic Gregorian calendar, by eras of 400 years of 146,097 days that begin in March.
 std::string date_words(std::int64_t days_since_1970) {
   constexpr std::int64_t kDaysOfEra = 146'097, kDaysTo1970 = 719'468;
@@ -57,7 +62,7 @@ std::int64_t units_of_second(ParquetUnit unit) {
 
 std::string moment_words(std::int64_t count, ParquetUnit unit, bool is_utc) {
   const std::int64_t units = units_of_second(unit), seconds = floor_divide(count, units);
-  const std::int64_t nanoseconds = (count - seconds * units) * (kNanoseconds / units);
+  const std::int64_t nanoseconds = floor_rest(count, units) * (kNanoseconds / units);
   const std::int64_t days = floor_divide(seconds, kSecondsOfDay);
   return date_words(days) + "T" + time_words(seconds - days * kSecondsOfDay, nanoseconds) +
          (is_utc ? "Z" : "");
@@ -124,7 +129,7 @@ std::string int96_words(Bytes value) {
   const std::int64_t seconds = floor_divide(nanoseconds, kNanoseconds);
   const std::int64_t days = floor_divide(seconds, kSecondsOfDay);
   return date_words(static_cast<std::int64_t>(julian_day) - kJulianDayOf1970 + days) + "T" +
-         time_words(seconds - days * kSecondsOfDay, nanoseconds - seconds * kNanoseconds);
+         time_words(seconds - days * kSecondsOfDay, floor_rest(nanoseconds, kNanoseconds));
 }
 
 std::string uuid_words(Bytes value) {
@@ -145,6 +150,7 @@ bool has_words(const ParquetElement& column) {
       return column.type != ParquetType::boolean && column.type != ParquetType::float32 &&
              column.type != ParquetType::float64;
     case ParquetMeaning::date:
+      return column.type == ParquetType::int32;
     case ParquetMeaning::time:
     case ParquetMeaning::timestamp:
       return column.type == ParquetType::int32 || column.type == ParquetType::int64;
@@ -168,7 +174,7 @@ std::string words_of(const ParquetElement& column, Bytes value) {
     case ParquetMeaning::time: {
       const std::int64_t units = units_of_second(means.unit), count = number_of(value);
       const std::int64_t seconds = floor_divide(count, units);
-      return time_words(seconds, (count - seconds * units) * (kNanoseconds / units));
+      return time_words(seconds, floor_rest(count, units) * (kNanoseconds / units));
     }
     case ParquetMeaning::timestamp:
       return moment_words(number_of(value), means.unit, means.is_utc);
