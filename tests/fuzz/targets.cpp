@@ -34,6 +34,7 @@ int fuzz_msgpack_map(const std::uint8_t*, std::size_t);
 int fuzz_npy_header(const std::uint8_t*, std::size_t);
 int fuzz_npz(const std::uint8_t*, std::size_t);
 int fuzz_packed_value(const std::uint8_t*, std::size_t);
+int fuzz_parquet_foreign(const std::uint8_t*, std::size_t);
 int fuzz_parquet_own(const std::uint8_t*, std::size_t);
 int fuzz_pickle_reader(const std::uint8_t*, std::size_t);
 int fuzz_pt_archive(const std::uint8_t*, std::size_t);
@@ -84,6 +85,7 @@ constexpr NamedTarget kTargets[] = {
     {"fuzz_npy_header", fuzz_npy_header},
     {"fuzz_npz", fuzz_npz},
     {"fuzz_packed_value", fuzz_packed_value},
+    {"fuzz_parquet_foreign", fuzz_parquet_foreign},
     {"fuzz_parquet_own", fuzz_parquet_own},
     {"fuzz_pickle_reader", fuzz_pickle_reader},
     {"fuzz_pt_archive", fuzz_pt_archive},
