@@ -6,6 +6,7 @@ import bisect
 import glob
 import os
 import shlex
+from importlib import import_module  # of packages without types
 from typing import TYPE_CHECKING, Any, List, Type, TypeVar
 
 from shale._places import words_of_place
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 EXPORT = "ds.with_format('arrow').map(datasets.table.embed_table_storage, batched=True).to_parquet('train.parquet')"
 _COMPARED_ROWS = 16
-_Made = TypeVar("_Made", bound="HubSamples")
+Self = TypeVar("Self", bound="HubSamples")  # that of typing came with Python 3.11
 
 
 class HubSamples(SampleSequence):
@@ -30,7 +31,7 @@ class HubSamples(SampleSequence):
         raise NotImplementedError
 
     @classmethod
-    def from_hf(cls: Type[_Made], ds: Any, files: Any = None, **options: Any) -> _Made:
+    def from_hf(cls: Type[Self], ds: Any, files: Any = None, **options: Any) -> Self:
         """The samples of a ``datasets.Dataset``, read from the Parquet files that it was loaded from, not from its Arrow cache.
 
         Its order and selection hold: after ``shuffle``, ``sort``, ``filter`` or ``select`` there are the same samples at the same places. Fields
@@ -48,8 +49,7 @@ class HubSamples(SampleSequence):
             shale.errors.MismatchError: the files hold other rows than ``ds``, or more.
             shale.errors.UsageError: ``ds`` is not a ``datasets.Dataset``, such as one of several splits.
         """
-        import datasets
-
+        datasets = import_module("datasets")
         if not isinstance(ds, datasets.Dataset):
             splits = f"; choose a split: ds[{next(iter(ds))!r}]" if isinstance(ds, datasets.DatasetDict) and ds else ""
             raise UsageError(f"ds is a {type(ds).__name__}, expected a datasets.Dataset{splits}")
@@ -61,7 +61,7 @@ class HubSamples(SampleSequence):
         if "indices" in options:
             raise UsageError("indices follow from ds; choose rows there: ds.select(indices)")
         make: Any = cls  # a Dataset, which takes arguments
-        made: _Made = make(place, **options)
+        made: Self = make(place, **options)
         _compare(ds.data, made._reader().sharing(), made.path)
         made.indices = None if ds._indices is None else chosen_rows(ds._indices.column(0).to_numpy(), len(made))
         return made
@@ -85,7 +85,7 @@ class HubSamples(SampleSequence):
             error.hint = f"'shale convert {words} OUT --to parquet' writes it as Parquet"
             raise error
         try:
-            import datasets
+            datasets = import_module("datasets")
         except ImportError:
             raise UnsupportedError("the package datasets, which to_hf makes an object of, is not installed") from None
         files = [glob.escape(file) for file in _files_in(reader, self.path)]
@@ -107,9 +107,7 @@ def _files_in(reader: Reader, path: str) -> List[str]:
 
 def _files_of(ds: Any) -> List[str]:
     """Parquet files that a dataset was loaded from, in order; none if it does not say which."""
-    from datasets.table import list_table_cache_files
-
-    caches = list_table_cache_files(ds.data)
+    caches = import_module("datasets.table").list_table_cache_files(ds.data)
     if not caches or any(os.path.basename(each).startswith("cache-") for each in caches):
         return []  # in memory, or made by map()
     split = str(ds.split).partition("[")[0]
@@ -121,9 +119,7 @@ def _in_checksums(info: Any, split: str) -> List[str]:
     files = list(info.download_checksums or ())
     if not all(map(os.path.isfile, files)):
         return []
-    from pyarrow.parquet import read_metadata
-
-    begin = 0
+    read_metadata, begin = import_module("pyarrow.parquet").read_metadata, 0
     for each in (info.splits or {}).values():
         end, rows = begin, 0
         while end < len(files) and rows < each.num_examples:
@@ -137,14 +133,12 @@ def _in_checksums(info: Any, split: str) -> List[str]:
 
 def _in_hub_cache(info: Any, split: str, commit: str) -> List[str]:
     """Files of a split in the snapshot that its Arrow cache is named after, found as `datasets` finds them."""
-    import datasets
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    folders = glob.glob(os.path.join(glob.escape(HF_HUB_CACHE), "datasets--*", "snapshots", glob.escape(commit)))
+    cache = import_module("huggingface_hub.constants").HF_HUB_CACHE
+    folders = glob.glob(os.path.join(glob.escape(cache), "datasets--*", "snapshots", glob.escape(commit)))
     if len(folders) != 1:
         return []
     try:
-        builder = datasets.load_dataset_builder(folders[0], name=info.config_name)
+        builder = import_module("datasets").load_dataset_builder(folders[0], name=info.config_name)
         files = list((builder.config.data_files or {}).get(split, ()))
     except (OSError, ValueError):
         return []  # not all of the repository is there

@@ -142,6 +142,12 @@ def test_without_files_the_hint_exports_them(repository, tmp_path, monkeypatch):
         check_same(found, ds)
 
 
+def test_values_that_map_made_are_not_looked_for_in_the_files(tmp_path):
+    ds = from_the_hub(tmp_path)["train"].map(lambda row, i: {"score": -1.0 if i == 5 else row["score"]}, with_indices=True)
+    with pytest.raises(shale.errors.UnsupportedError, match="are not known"):
+        shale.Dataset.from_hf(ds)
+
+
 @pytest.mark.parametrize("files", ["train-*.parquet", "test-*.parquet"])
 def test_other_files_are_refused(repository, files):
     splits = loaded(repository)
