@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "shale/base/checksum.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
@@ -41,7 +43,13 @@ class ParquetUnpacking {
       written.rows = static_cast<std::uint64_t>(group.rows);
       for (const ParquetForeignField* field : taken_) {
         written.chunks.emplace_back();
-        copy_chunk(*field, group.chunks[field->column]);
+        try {
+          copy_chunk(*field, group.chunks[field->column]);
+        } catch (Error& error) {
+          if (error.code() == Code::limit)
+            error.because(fmt::format("in column '{}'", printable(field->path)));
+          throw;
+        }
       }
     }
     out_.append(parquet_tail(made_, out_.size()));
@@ -126,7 +134,8 @@ class ParquetUnpacking {
         ++rows_;
       }
       ++page_slots_;
-      check_row(field);
+      if (page_slots_ > kMostOfPage || values_.size() > kMostOfPage)
+        throw row_too_large(values_.size());
       if (column.most_repetition > 0) repetition_.add(slots.repetition(), 1);
       if (column.most_definition > 0) definition_.add(slots.definition(), 1);
       if (!slots.has_value()) {
@@ -141,11 +150,9 @@ class ParquetUnpacking {
   }
 
   // A page has whole rows, so that of the page at hand is what is too large.
-  void check_row(const ParquetForeignField& field) const {
-    if (page_slots_ < kMostOfPage && values_.size() < kMostOfPage) return;
-    throw Error(Code::limit,
-                "a row of column '{}' has {} values of {} bytes, which no page can have",
-                printable(field.path), page_slots_, values_.size())
+  [[nodiscard]] Error row_too_large(std::uint64_t bytes) const {
+    return Error(Code::limit, "a row of {} values and {} bytes, which no page can have",
+                 page_slots_, bytes)
         .at(request_.file.path());
   }
 
@@ -159,10 +166,8 @@ class ParquetUnpacking {
     if (column.most_repetition > 0) page.write_bytes(repetition_.bytes());
     if (column.most_definition > 0) page.write_bytes(definition_.bytes());
     const Bytes values = is_flags_ ? Bytes(packed_flags_) : values_.bytes();
-    if (page.size() + values.size() >= kMostOfPage)
-      throw Error(Code::limit, "a row of {} bytes, which no page can have", values.size())
-          .at(request_.file.path());
     const std::uint64_t bytes = page.size() + values.size();
+    if (bytes > kMostOfPage) throw row_too_large(bytes);
     const std::uint32_t crc = crc32(values, crc32(page.bytes()));
     const std::uint64_t offset = out_.size();
     out_.append(data_page_header(bytes, crc, page_slots_));

@@ -21,14 +21,19 @@ using test::error_of;
 using test::unhex;
 
 struct OpenVector {
+  explicit OpenVector(std::size_t at = 0, std::byte flipped = {}) {
+    file[at] ^= flipped;
+    footer = read_parquet_footer(view, file.size(), "file");
+    columns = columns_of(footer);
+  }
   std::vector<std::byte> file = test::parquet_vector();
   ViewBytes view = [this](std::uint64_t offset, std::uint64_t length) {
     if (offset > file.size() || length > file.size() - offset)
       throw Error(Code::damaged, "behind the end").at("file", offset);
     return Bytes(file).subspan(offset, length);
   };
-  ParquetFooter footer = read_parquet_footer(view, file.size(), "file");
-  std::vector<ParquetColumn> columns = columns_of(footer);
+  ParquetFooter footer;
+  std::vector<ParquetColumn> columns;
 
   ParquetSlots slots(std::size_t column, ParquetSlots::Use use) {
     ParquetSlots made(view, "file", columns[column], use, test::kVectorFooter);
@@ -225,29 +230,6 @@ TEST_CASE("parquet pages: levels are no longer than the values of their page can
   CHECK(read_levels(view, page.size(), header, vector.columns[0]).definition.size() == 524288);
 }
 
-TEST_CASE("parquet expansion: what all columns of a file give out is bounded by its size") {
-  ParquetExpansion expansion(1000);
-  CHECK(expansion.most_bytes() == (1 << 30) + 4'096'000);
-  expansion.give(1 << 30);
-  expansion.give(4'096'000);
-  const Error error = error_of([&] { expansion.give(1); });
-  CHECK(error.code() == Code::limit);
-  CHECK(error.message() ==
-        "values of 1077837824 bytes are read already and this one has 1, at most 1077837824 are "
-        "read of a file of 1000");
-}
-
-TEST_CASE("parquet expansion: pages of all columns together are bounded, one follows another") {
-  ParquetExpansion expansion(1000);
-  std::uint64_t one = 0, two = 0;
-  for (int i = 0; i < 10; ++i) expansion.exchange(one, ParquetExpansion::kMostHeld - 100);
-  expansion.exchange(two, 100);
-  CHECK(error_of([&] { expansion.exchange(two, 101); }).code() == Code::limit);
-  CHECK(two == 0);
-  expansion.exchange(one, 0);
-  expansion.exchange(two, ParquetExpansion::kMostHeld);
-}
-
 TEST_CASE("parquet slots: values and places are counted, the refusal names the page") {
   for (const ParquetSlots::Use use : {ParquetSlots::Use::values, ParquetSlots::Use::places}) {
     OpenVector vector;
@@ -269,6 +251,41 @@ TEST_CASE("parquet slots: values and places are counted, the refusal names the p
   ParquetSlots slots = vector.slots(0, ParquetSlots::Use::values);
   slots.count_in(expansion);
   CHECK(error_of([&] { (void)slots.next(); }).message().starts_with("page of "));
+}
+
+TEST_CASE("parquet slots: any bit of a file may be wrong, which is an error or another value") {
+  constexpr int kMostSlots = 1000;  // a chunk may say that it has more
+  const std::vector<std::byte> whole = test::parquet_vector();
+  const auto read = [](OpenVector& vector, std::size_t column, ParquetSlots::Use use) {
+    ParquetExpansion expansion(vector.file.size());
+    ParquetSlots slots(vector.view, "file", vector.columns[column], use, test::kVectorFooter);
+    slots.count_in(expansion);
+    slots.open(vector.footer.row_groups.at(0).chunks[column]);
+    for (int i = 0; i < kMostSlots && slots.next(); ++i) {
+      if (!slots.has_value()) continue;
+      if (use == ParquetSlots::Use::values) {
+        const Bytes value = slots.value();
+        CHECK(value.size() < vector.file.size());
+      } else {
+        const ParquetPlace place = slots.place();
+        CHECK(place.offset + place.length <= vector.file.size());
+      }
+    }
+  };
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      try {
+        OpenVector vector(at, std::byte{1} << bit);
+        for (std::size_t i = 0; i < vector.columns.size() && !vector.footer.row_groups.empty(); ++i)
+          read(vector, i, ParquetSlots::Use::values);
+        read(vector, 0, ParquetSlots::Use::places);
+      } catch (const Error& error) {
+        CHECK((error.code() == Code::damaged || error.code() == Code::unsupported ||
+               error.code() == Code::limit));
+        CHECK(error.file() == "file");
+      }
+    }
+  }
 }
 
 }  // namespace
