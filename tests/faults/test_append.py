@@ -143,7 +143,7 @@ class Appends(FaultCase):
         part = next((self.folder / "parts").iterdir())
         self.refused("convert", self.more, part, "--append", says=["part 0 of 2"])
         self.assertEqual(snapshot(self.out), before)
-        self.ok("convert", self.more, self.out, "--append", "--dry-run")
+        self.ok("convert", self.more, self.out, "--append", "--dry-run", code=4)
         self.assertEqual(snapshot(self.out), before)
         # A plain command of the same input is another one afterwards.
         self.ok("convert", self.more, self.out, "--append", code=4)

@@ -111,7 +111,7 @@ class DamagedSources(FaultCase):
                 shard.unlink()
                 rows = self.skips(set(range(20, 40)), "lmdb")
                 self.assertEqual(rows[0], ["shard-000001 row 0", "damaged-input", f"{shard.name}: is missing, but the manifest lists it"])
-                plan = self.ok("convert", self.bad, self.folder / "plan", "--to", "lmdb", "--on-error", "skip", "--dry-run")
+                plan = self.ok("convert", self.bad, self.folder / "plan", "--to", "lmdb", "--on-error", "skip", "--dry-run", code=1)
                 self.assertIn("files of 1 of 3 shards of the input are missing or truncated", plan.out + plan.err)
 
     def test_one_file_with_its_index(self):

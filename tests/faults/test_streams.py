@@ -154,7 +154,7 @@ class Streams(stream_case.StreamCase):
         self.make_set()
         write(self.stream, gzip.compress(self.archive_in_order()))
         words = ("--to", "record", "--classes-from", self.table, "--dry-run")
-        of_folder = self.ok("convert", self.photos, self.out, *words)
+        of_folder = self.ok("convert", self.photos, self.out, *words, code=4)
         # What is in it is said of a folder, whose files can be looked at again.
         looked_at = re.compile(r"  (classes|files|images|odd|sizes|shapes|bad|ignored) ")
         planned = [line for line in of_folder.out.splitlines() if not looked_at.match(line)]
