@@ -8,12 +8,14 @@ namespace shale {
 
 /// Where a dataset is written, and how.
 struct Destination {
-  /// A directory of shards; or one file, by its suffix: .npy .npz .lmdb .h5 .tfrecord .pt
-  /// .safetensors.
+  /// A directory of shards; or one file, by its suffix: .npy .npz .lmdb .h5 .tfrecord .tar .parquet
+  /// .pt .safetensors.
   std::string path;
   std::string format = {};  ///< of shards: "record", "lmdb" ...; of one file its suffix says it
   /// The most bytes of each file of a shard, 1 GiB unless given, and samples of a shard.
   std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
+  /// Parquet: the most bytes of a row group, which its readers load as a whole; 100 MB unless given.
+  std::optional<std::uint64_t> row_group_bytes = {};
   bool overwrite = false;   ///< replaces a finished dataset, once the new one is complete
   bool verify = false;      ///< reads the result back before it finishes
   bool with_index = false;  ///< of one file: its index is written beside it in the same pass

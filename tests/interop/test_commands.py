@@ -105,7 +105,7 @@ def test_arguments_are_the_rows_of_the_table_of_options(function):
 MEMBERS = {
     **dict.fromkeys(("jobs", "memory"), "resources"),
     **dict.fromkeys(("quick", "full", "deep"), "depth"),
-    **dict(index_dir="index_folder", strict="is_strict", to="format", shard_size="shard_bytes", parts="part", axes="pixel_axes"),
+    **dict(index_dir="index_folder", strict="is_strict", to="format", shard_size="shard_bytes", row_group_size="row_group_bytes", parts="part", axes="pixel_axes"),
 }
 NOT_IN_CPP = {"convert": {"dry_run", "native"}, "verify": {"axis", "report", "export"}}
 

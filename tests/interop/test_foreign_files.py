@@ -334,7 +334,7 @@ def test_what_no_field_takes_is_said(shale, tmp_path):
     path, out = tmp_path / "boxes.tfrecord", tmp_path / "out"
     lost = [{"kind": "feature", "name": name, "reason": "mixed_types", "samples": 3} for name in ("label", "xmin")]
 
-    plan = json.loads(shale("convert", path, out, "--to", "record", "--dry-run", "--json"))
+    plan = json.loads(shale("convert", path, out, "--to", "record", "--dry-run", "--json", code=4))
     assert plan["left_out"] == lost
     told = run_shale("convert", path, out, "--to", "record", code=4)
     assert b"left out: feature 'label' (mixed_types), feature 'xmin' (mixed_types)" in told.stdout

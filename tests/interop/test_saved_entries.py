@@ -107,8 +107,8 @@ def test_a_dry_run_counts_what_would_be_lost(tmp_path, to):
     (tmp_path / "x.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:6000])
     words = ["convert", tmp_path / "x.npy", tmp_path / "out", "--to", to, "--on-error", "skip"]
 
-    said = run_shale(*words, "--dry-run").stdout
-    facts = json.loads(run_shale(*words, "--dry-run", "--json").stdout)
+    said = run_shale(*words, "--dry-run", code=4).stdout
+    facts = json.loads(run_shale(*words, "--dry-run", "--json", code=4).stdout)
     done = json.loads(run_shale(*words, "--json", code=4).stdout)
 
     assert b"would write 73 samples" in said and b"would skip: 1 bad sample" in said

@@ -29,6 +29,7 @@ ConvertRequest request_to_write(const Destination& to, OutputOptions asked,
   request.verify = to.verify;
   asked.shard_bytes = to.shard_bytes;
   asked.shard_samples = to.shard_samples;
+  asked.row_group_bytes = to.row_group_bytes;
   asked.with_index = to.with_index;
   if (!to.format.empty()) asked.format = to.format;
   choose_output(request, asked);

@@ -80,7 +80,7 @@ TEST_CASE("parquet slots: a page that is not what its CRC says is refused with i
 TEST_CASE("hybrid runs: runs and groups of bits give their numbers, the last group may be cut") {
   const std::vector<std::byte> mixed = unhex("03884612");  // a group of width 3
   HybridRuns runs(mixed, 3);
-  for (const std::uint32_t expected : {0, 1, 2, 3, 4, 4, 4}) CHECK(runs.next() == expected);
+  for (const std::uint32_t expected : {0U, 1U, 2U, 3U, 4U, 4U, 4U}) CHECK(runs.next() == expected);
 
   const std::vector<std::byte> repeated = unhex("9003 02");  // 200 times
   HybridRuns twos(repeated, 2);
