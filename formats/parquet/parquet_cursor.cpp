@@ -10,7 +10,6 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kLengthBytes = sizeof(std::uint32_t);
 // Of the levels of one kind: two runs.
 constexpr std::uint64_t kMostBytesOfRow = 14;
 constexpr std::uint64_t kPageAtOnce = 2 << 20, kRun = 256 * 1024;
@@ -80,10 +79,11 @@ std::uint32_t ParquetCursor::take_level(Runs& runs, std::uint64_t slots) {
 void ParquetCursor::take_values(Row& row) {
   const std::uint64_t left = body_end_ - next_;
   const auto take_length = [&](std::uint64_t rest) -> std::uint64_t {
-    if (rest < kLengthBytes) fail("a page ends within a value", next_);
-    const std::uint32_t length = ByteReader(view(body_end_ - rest, kLengthBytes)).read_u32();
-    if (length > rest - kLengthBytes) fail("a value is longer than its page", body_end_ - rest);
-    return kLengthBytes + length;
+    if (rest < kValueLengthBytes) fail("a page ends within a value", next_);
+    const std::uint32_t length = ByteReader(view(body_end_ - rest, kValueLengthBytes)).read_u32();
+    if (length > rest - kValueLengthBytes)
+      fail("a value is longer than its page", body_end_ - rest);
+    return kValueLengthBytes + length;
   };
   if (leaf_->type == ParquetType::boolean) {
     row.stored = 1;
@@ -95,7 +95,7 @@ void ParquetCursor::take_values(Row& row) {
   std::uint64_t bytes = 0;
   if (leaf_->adds_length()) {
     bytes = take_length(left);
-    row.place = {.offset = next_ + kLengthBytes, .length = bytes - kLengthBytes};
+    row.place = {.offset = next_ + kValueLengthBytes, .length = bytes - kValueLengthBytes};
   } else if (leaf_->is_of_bytes()) {
     for (std::uint64_t i = 0; i < row.levels.elements; ++i) bytes += take_length(left - bytes);
     row.place = {
@@ -145,13 +145,13 @@ void ParquetCursor::enter_page(bool reads_pages) {
 }
 
 ParquetCursor::Runs ParquetCursor::read_levels(std::uint64_t slots) {
-  if (body_end_ - next_ < kLengthBytes) fail("a page ends within its levels", next_);
-  const std::uint32_t length = ByteReader(view(next_, kLengthBytes)).read_u32();
-  if (length > body_end_ - next_ - kLengthBytes || length > most_level_bytes_)
+  if (body_end_ - next_ < kValueLengthBytes) fail("a page ends within its levels", next_);
+  const std::uint32_t length = ByteReader(view(next_, kValueLengthBytes)).read_u32();
+  if (length > body_end_ - next_ - kValueLengthBytes || length > most_level_bytes_)
     fail("the levels of a page are longer than the page", next_);
   Runs runs;
   std::uint64_t sum = 0;
-  ByteReader in(view(next_ + kLengthBytes, length), file_->path(), next_ + kLengthBytes);
+  ByteReader in(view(next_ + kValueLengthBytes, length), file_->path(), next_ + kValueLengthBytes);
   while (!in.at_end()) {
     const std::uint64_t head = in.read_varint();
     if (head % 2 != 0 || head == 0 || head / 2 > slots - sum)
@@ -161,7 +161,7 @@ ParquetCursor::Runs ParquetCursor::read_levels(std::uint64_t slots) {
   }
   if (sum != slots) fail("levels that are not as shale writes them", next_);
   std::ranges::reverse(runs);
-  next_ += kLengthBytes + length;
+  next_ += kValueLengthBytes + length;
   return runs;
 }
 

@@ -19,9 +19,9 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kPayloadWindow = 256 * 1024, kLengthBytes = 4;
+constexpr std::uint64_t kPayloadWindow = 256 * 1024;
 // Of all columns, and of one.
-constexpr std::uint64_t kWindowsBytes = 64 << 20, kSmallestWindow = 4096;
+constexpr std::uint64_t kAllWindows = 64 << 20, kLeastWindow = 4096;
 
 // A column that is read row by row.
 struct ReadColumn {
@@ -106,8 +106,8 @@ class ForeignParquetScanner {
 
   std::unique_ptr<ReadColumn> open(const ParquetForeignField& field, bool is_in_place) {
     const bool is_placed = is_in_place && field.form != ParquetForm::number;
-    const std::uint64_t window = std::clamp(kWindowsBytes / (input_.schema.fields.size() + 1),
-                                            kSmallestWindow, kPayloadWindow);
+    const std::uint64_t window =
+        std::clamp(kAllWindows / (input_.schema.fields.size() + 1), kLeastWindow, kPayloadWindow);
     auto column = std::make_unique<ReadColumn>(file_, parquet_, field, is_placed, window);
     column->slots.count_in(expansion_);
     if (input_.reads_payload) column->slots.check_pages();
@@ -314,14 +314,14 @@ class ForeignParquetScanner {
       cell.place = put(gathered_.bytes());
       for (FieldPlace& element : elements) element.offset += cell.place.offset;
     } else if (elements.empty()) {
-      cell.place = {.offset = kLengthBytes, .length = 0};
+      cell.place = {.offset = kValueLengthBytes, .length = 0};
     } else {
       for (std::size_t i = 1; i < elements.size(); ++i) {
         const std::uint64_t end = elements[i - 1].offset + elements[i - 1].length;
-        if (elements[i].offset != end + kLengthBytes)
+        if (elements[i].offset != end + kValueLengthBytes)
           throw Error(Code::unsupported, "has a list that lies in two pages");
       }
-      const std::uint64_t begin = elements.front().offset - kLengthBytes;
+      const std::uint64_t begin = elements.front().offset - kValueLengthBytes;
       cell.place = {.offset = begin,
                     .length = elements.back().offset + elements.back().length - begin};
       if (input_.reads_payload) {

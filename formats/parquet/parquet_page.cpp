@@ -6,9 +6,6 @@
 namespace shale {
 namespace {
 
-// Of the bounds that a file tells: longer ones would have to be cut.
-constexpr std::uint64_t kMostBoundBytes = 64;
-
 template <class T>
 std::string text_of(T value) {
   return std::string(as_text(bytes_of(value)));

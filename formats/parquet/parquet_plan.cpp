@@ -24,11 +24,10 @@ constexpr std::string_view kSchemaKey = "shale.schema", kHuggingfaceKey = "huggi
 constexpr std::string_view kCreatedBy = "shale version 1.0.0 (build 1)";
 constexpr std::string_view kKeyColumn = "key";
 constexpr std::size_t kMostFields = 1024;
-constexpr std::uint64_t kPageBytes = 1 << 20, kLengthBytes = 4;
+constexpr std::uint64_t kPageBytes = 1 << 20;
 constexpr std::uint64_t kLeastGroup = 1 << 20, kMostGroup = 1 << 30;
 // The rows of a group are held until its columns have their places.
 constexpr std::uint64_t kMostRows = 65'536, kLeastRows = 1024, kMostCells = 1 << 19;
-constexpr std::uint64_t kMostBoundBytes = 64;
 constexpr std::size_t kMostNames = 60'000;  // parse_json has its limit
 
 struct Word {
@@ -386,13 +385,13 @@ ParquetMeasure::ParquetMeasure(const ParquetPlan& plan, const Schema& schema)
   for (std::size_t i = 0; i < plan.leaves.size(); ++i) {
     const ParquetLeaf& leaf = plan.leaves[i];
     file.groups[0].chunks[i].pages.push_back(largest_page(leaf.has_bounds));
-    const std::uint64_t levels = (leaf.is_list ? 2 : 1) * (kLengthBytes + kRun);
+    const std::uint64_t levels = (leaf.is_list ? 2 : 1) * (kValueLengthBytes + kRun);
     page_overhead_.push_back(size_of() - with + header_bytes + levels);
     file.groups[0].chunks[i].pages.pop_back();
     group_overhead_ += kListHeaders + header_bytes + levels;
     // A run of a null, or of a value behind one, takes two bytes; a list's two runs at most 14.
     row_bytes_ += leaf.is_list ? 14 : leaf.is_optional ? 2 : 0;
-    if (leaf.adds_length()) row_bytes_ += kLengthBytes;
+    if (leaf.adds_length()) row_bytes_ += kValueLengthBytes;
   }
 }
 
@@ -408,7 +407,7 @@ void ParquetMeasure::close_group() {
 
 bool ParquetMeasure::begins_page(std::size_t leaf, std::span<const std::uint64_t> parts) const {
   return group_rows_ == 0 ||
-         pending_[leaf] + parts[plan_.leaves[leaf].part] + kLengthBytes > kPageBytes;
+         pending_[leaf] + parts[plan_.leaves[leaf].part] + kValueLengthBytes > kPageBytes;
 }
 
 void ParquetMeasure::add(std::span<const std::uint64_t> parts) {
@@ -416,7 +415,7 @@ void ParquetMeasure::add(std::span<const std::uint64_t> parts) {
   if (closes_group(parts)) close_group();
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     if (begins_page(i, parts)) pending_[i] = 0;
-    pending_[i] += parts[plan_.leaves[i].part] + kLengthBytes;
+    pending_[i] += parts[plan_.leaves[i].part] + kValueLengthBytes;
   }
   group_bytes_ += bytes_of_row(parts);
   ++group_rows_;

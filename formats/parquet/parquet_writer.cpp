@@ -21,8 +21,6 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kLengthBytes = sizeof(std::uint32_t);
-
 // A number as its column stores it: integers of fewer bytes than 4 have 4, a bool one byte, which
 // becomes a bit when its page is whole.
 void append_number(const Value& value, const Field& field, Blob& part, IndexCell& cell) {
@@ -52,7 +50,7 @@ void append_list(const Value& list, FieldPlace& place, Blob& part) {
     const auto length = static_cast<std::uint32_t>(element.size());
     part.append_copy(bytes_of(length));
     part.append(element);
-    place.length += kLengthBytes + element.size();
+    place.length += kValueLengthBytes + element.size();
     place.crc32c = crc32c(bytes_of(length), place.crc32c);
     place.crc32c = element.unread() == nullptr
                        ? crc32c(element.held(), place.crc32c)
@@ -156,7 +154,7 @@ class ParquetWriter final : public ShardWriter {
       }
     }
     const bool has_length = leaf.adds_length() && !is_absent;
-    column.places.push_back(column.values.size() + (has_length ? kLengthBytes : 0));
+    column.places.push_back(column.values.size() + (has_length ? kValueLengthBytes : 0));
     if (has_length) column.values.write(static_cast<std::uint32_t>(part.size()));
     // What is a page by itself is never held twice.
     if (part.size() > kLargeValue && column.levels.rows() == 1) return finish_page(column, &part);
@@ -239,7 +237,7 @@ class ParquetWriter final : public ShardWriter {
     begin_group();
   }
 
-  static constexpr std::uint64_t kLargeValue = (1 << 20) - kLengthBytes;
+  static constexpr std::uint64_t kLargeValue = (1 << 20) - kValueLengthBytes;
 
   OutputFile& file_;
   const Schema schema_;
@@ -313,9 +311,9 @@ std::vector<FieldPlace> walk_parquet_list(const ViewBytes& view, const FieldPlac
   std::vector<FieldPlace> elements;
   std::uint64_t found = 0;
   for (std::uint64_t at = list.offset; at < end; ++found) {
-    if (end - at < kLengthBytes) throw wrong_element_count(found, list.count);
-    const FieldPlace element{.offset = at + kLengthBytes,
-                             .length = ByteReader(view(at, kLengthBytes)).read_u32()};
+    if (end - at < kValueLengthBytes) throw wrong_element_count(found, list.count);
+    const FieldPlace element{.offset = at + kValueLengthBytes,
+                             .length = ByteReader(view(at, kValueLengthBytes)).read_u32()};
     if (element.length > end - element.offset) throw element_outside(element, list);
     if (found < list.count) elements.push_back(element);
     at = element.offset + element.length;

@@ -6,7 +6,7 @@
 namespace shale {
 namespace {
 
-constexpr std::size_t kPieceBytes = 256 * 1024;
+constexpr std::size_t kCsvPieceBytes = 256 * 1024;
 // More than any row takes that can be parsed, with all its quotes doubled.
 constexpr std::size_t kMostBytes = 4 * RowParser::kLargestRowBytes;
 
@@ -51,7 +51,7 @@ CsvChunks::CsvChunks(const std::string& path, char delimiter, unsigned threads,
 void CsvChunks::take(std::string_view text) {
   if (threads_ < 2) return parse_here(text, false);
   text_.append(text);
-  if (text_.size() < kPieceBytes) return;
+  if (text_.size() < kCsvPieceBytes) return;
   if (const std::size_t end = end_of_rows(text_); end > 0) {
     std::string rest = text_.substr(end);
     text_.resize(end);

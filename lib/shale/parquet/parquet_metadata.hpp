@@ -11,6 +11,9 @@
 
 namespace shale {
 
+/// In front of each value of bytes that is stored plain.
+inline constexpr std::uint64_t kValueLengthBytes = 4;
+
 /// How the values of a column are stored.
 enum class ParquetType : std::uint8_t {
   boolean = 0,
