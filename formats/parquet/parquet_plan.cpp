@@ -144,8 +144,8 @@ std::string feature_json(const Field& field, std::span<const std::string> names)
   }
   const std::string_view media = media_of(field);
   const bool is_text = field.elements == Kind::text && field.kind == Kind::list;
-  const std::string one = media.empty() ? value_json(is_text ? "string" : "binary")
-                                        : fmt::format(R"({{"_type": "{}"}})", media);
+  std::string one = media.empty() ? value_json(is_text ? "string" : "binary")
+                                  : fmt::format(R"({{"_type": "{}"}})", media);
   if (field.kind == Kind::bytes) return one;
   return fmt::format(R"({{"feature": {}, "_type": "List"}})", one);
 }
