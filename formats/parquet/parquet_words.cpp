@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/date_text.hpp"
 #include "shale/base/error.hpp"
 
 namespace shale {
@@ -14,29 +15,9 @@ namespace {
 
 constexpr std::int64_t kSecondsOfDay = 86'400, kNanoseconds = 1'000'000'000;
 
-std::int64_t floor_divide(std::int64_t value, std::int64_t by) {
-  return value / by - (value % by < 0 ? 1 : 0);
-}
-
 // value - by * floor_divide(value, by), which may have no product in 64 bits.
 std::int64_t floor_rest(std::int64_t value, std::int64_t by) {
   return value % by + (value % by < 0 ? by : 0);
-}
-
-// The proleptic Gregorian calendar, by eras of 400 years of 146,097 days that begin in March.
-std::string date_words(std::int64_t days_since_1970) {
-  constexpr std::int64_t kDaysOfEra = 146'097, kDaysTo1970 = 719'468;
-  const std::int64_t days = days_since_1970 + kDaysTo1970;
-  const std::int64_t era = floor_divide(days, kDaysOfEra), day_of_era = days - era * kDaysOfEra;
-  const std::int64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const std::int64_t day_of_year =
-      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t from_march = (5 * day_of_year + 2) / 153;
-  const std::int64_t day = day_of_year - (153 * from_march + 2) / 5 + 1;
-  const std::int64_t month = from_march < 10 ? from_march + 3 : from_march - 9;
-  const std::int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
-  return fmt::format("{:04}-{:02}-{:02}", year, month, day);
 }
 
 std::string time_words(std::int64_t seconds, std::int64_t nanoseconds) {
@@ -64,7 +45,7 @@ std::string moment_words(std::int64_t count, ParquetUnit unit, bool is_utc) {
   const std::int64_t units = units_of_second(unit), seconds = floor_divide(count, units);
   const std::int64_t nanoseconds = floor_rest(count, units) * (kNanoseconds / units);
   const std::int64_t days = floor_divide(seconds, kSecondsOfDay);
-  return date_words(days) + "T" + time_words(seconds - days * kSecondsOfDay, nanoseconds) +
+  return date_of_days(days) + "T" + time_words(seconds - days * kSecondsOfDay, nanoseconds) +
          (is_utc ? "Z" : "");
 }
 
@@ -128,7 +109,7 @@ std::string int96_words(Bytes value) {
   std::memcpy(&julian_day, value.data() + 8, sizeof(julian_day));
   const std::int64_t seconds = floor_divide(nanoseconds, kNanoseconds);
   const std::int64_t days = floor_divide(seconds, kSecondsOfDay);
-  return date_words(static_cast<std::int64_t>(julian_day) - kJulianDayOf1970 + days) + "T" +
+  return date_of_days(static_cast<std::int64_t>(julian_day) - kJulianDayOf1970 + days) + "T" +
          time_words(seconds - days * kSecondsOfDay, floor_rest(nanoseconds, kNanoseconds));
 }
 
@@ -170,7 +151,7 @@ std::string words_of(const ParquetElement& column, Bytes value) {
                            column.type == ParquetType::int32 || column.type == ParquetType::int64,
                            means.scale);
     case ParquetMeaning::date:
-      return date_words(number_of(value));
+      return date_of_days(number_of(value));
     case ParquetMeaning::time: {
       const std::int64_t units = units_of_second(means.unit), count = number_of(value);
       const std::int64_t seconds = floor_divide(count, units);

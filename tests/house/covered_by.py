@@ -1,6 +1,7 @@
 """The units of lib without a unit test of their own, and the test that fails where they are broken: file, words in it."""
 
 COVERED_BY = {
+    "base/date_text": ("tests/unit/numbers/test_time_text.cpp", "dates are what NumPy writes"),
     "datasets/hub_folder": ("tests/interop/test_parquet_foreign.py", "test_what_save_to_disk_wrote_is_refused_with_its_export"),
     "parquet/parquet_annotation": ("tests/unit/parquet/test_parquet_footer.cpp", "parquet annotation"),
     "parquet/thrift_reader": ("tests/unit/parquet/test_parquet_footer.cpp", "nested without end"),

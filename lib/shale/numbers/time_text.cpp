@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/date_text.hpp"
+
 namespace shale {
 namespace {
 
@@ -33,28 +35,8 @@ constexpr UnitOfSecond kUnits[] = {
     {"as", 18, 1'000'000'000'000'000'000, 1},
 };
 
-std::int64_t floor_of(std::int64_t value, std::int64_t divisor) {
-  return value / divisor - (value % divisor < 0 ? 1 : 0);
-}
-
-// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
-std::string date_of_days(std::int64_t days) {
-  const std::int64_t shifted = days + 719'468;
-  const std::int64_t era = floor_of(shifted, 146'097);
-  const std::int64_t day_of_era = shifted - era * 146'097;
-  const std::int64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const std::int64_t day_of_year =
-      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t shifted_month = (5 * day_of_year + 2) / 153;
-  const std::int64_t day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-  const std::int64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
-  const std::int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
-  return fmt::format("{:04}-{:02}-{:02}", year, month, day);
-}
-
 std::string date_of_seconds(std::int64_t seconds, std::int64_t fraction, int digits) {
-  const std::int64_t days = floor_of(seconds, kSecondsOfDay);
+  const std::int64_t days = floor_divide(seconds, kSecondsOfDay);
   const std::int64_t of_day = seconds - days * kSecondsOfDay;
   std::string text = fmt::format("{}T{:02}", date_of_days(days), of_day / 3600);
   if (digits >= -1) text += fmt::format(":{:02}", of_day / 60 % 60);
@@ -69,19 +51,19 @@ std::optional<std::string> date_text(std::int64_t count, std::string_view unit) 
     return std::nullopt;
   if (unit == "Y") return fmt::format("{:04}", 1970 + count);
   if (unit == "M")
-    return fmt::format("{:04}-{:02}", 1970 + floor_of(count, 12),
-                       count - 12 * floor_of(count, 12) + 1);
+    return fmt::format("{:04}-{:02}", 1970 + floor_divide(count, 12),
+                       count - 12 * floor_divide(count, 12) + 1);
   if (unit == "D") return date_of_days(count);
   if (unit == "W") return date_of_days(7 * count);
   const auto* found = std::ranges::find(kUnits, unit, &UnitOfSecond::name);
   if (found == std::end(kUnits)) return std::nullopt;
   if (found->in_second > 0) {
-    const std::int64_t seconds = floor_of(count, found->in_second);
-    if (!is_near(floor_of(seconds, kSecondsOfDay))) return std::nullopt;
+    const std::int64_t seconds = floor_divide(count, found->in_second);
+    if (!is_near(floor_divide(seconds, kSecondsOfDay))) return std::nullopt;
     const std::int64_t rest = count % found->in_second;
     return date_of_seconds(seconds, rest < 0 ? rest + found->in_second : rest, found->digits);
   }
-  if (!is_near(floor_of(count, kSecondsOfDay / found->seconds))) return std::nullopt;
+  if (!is_near(floor_divide(count, kSecondsOfDay / found->seconds))) return std::nullopt;
   return date_of_seconds(count * found->seconds, 0, found->digits);
 }
 
