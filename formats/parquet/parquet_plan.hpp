@@ -16,7 +16,7 @@
 
 namespace shale {
 
-/// Of a text that a page gives as its least or greatest value: a longer one would have to be cut.
+/// Of a string that a page gives as its least or greatest value: a longer one would have to be cut.
 inline constexpr std::uint64_t kMostBoundBytes = 64;
 
 /// A column of the file: a leaf of its schema. The parts of a record: 0 the key, 1 + i field i.
