@@ -14,7 +14,8 @@ struct Destination {
   std::string format = {};  ///< of shards: "record", "lmdb" ...; of one file its suffix says it
   /// The most bytes of each file of a shard, 1 GiB unless given, and samples of a shard.
   std::optional<std::uint64_t> shard_bytes = {}, shard_samples = {};
-  /// Parquet: the most bytes of a row group, which its readers load as a whole; 100 MB unless given.
+  /// Parquet: the most bytes of a row group, which its readers load as a whole; 100 MB unless
+  /// given.
   std::optional<std::uint64_t> row_group_bytes = {};
   bool overwrite = false;   ///< replaces a finished dataset, once the new one is complete
   bool verify = false;      ///< reads the result back before it finishes
