@@ -7,7 +7,7 @@ The peers are those of the tests: tests/install-deps.sh --peers DIR, then --peer
 
 folder: photos to Parquet beside imagefolder and to_parquet of `datasets`. records: a dataset of records to Parquet beside dd. The others read a
 file of 500 MB that `datasets` wrote, in row groups of 100 MB: index: cold, beside dd of its bytes. random: an image at a time of which the page
-cache has nothing, beside pyarrow, which loads the row group, there and in a file of 100 rows each. epoch: shuffled and decoded, beside `datasets`
+cache has nothing, beside pyarrow, which loads the row group, there and in a file of 100 rows each. epoch: shuffled, decoded and cropped, beside `datasets`
 in a DataLoader. convert: to record, warm, beside dd.
 """
 
@@ -93,7 +93,7 @@ def bench_random(arguments, photos):
 
 def bench_epoch(arguments, photos):
     path = file_of(arguments, photos, GROUP_ROWS)
-    return "warm", "a shuffled epoch, decoded", [path], "shale.torch.Loader", [
+    return "warm", "a shuffled epoch, cropped", [path], "shale.torch.Loader", [
         reading(arguments, "shale.torch.Loader", "shale-epoch", path, "2"),
         reading(arguments, "datasets, DataLoader(2)", "datasets", path, "2"),
     ]  # fmt: skip
