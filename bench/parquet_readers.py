@@ -12,6 +12,7 @@ import os
 import random
 import sys
 import time
+from collections.abc import Callable
 
 import cropped_epochs
 import process_tree
@@ -117,7 +118,7 @@ def of_datasets(path, workers):
     one_epoch(DataLoader(rows, BATCH, shuffle=True, num_workers=int(workers), collate_fn=collate))
 
 
-WAYS = {"make": make, "shale": shale, "pyarrow": pyarrow, "shale-epoch": shale_epoch, "datasets": of_datasets}
+WAYS: dict[str, Callable] = {"make": make, "shale": shale, "pyarrow": pyarrow, "shale-epoch": shale_epoch, "datasets": of_datasets}
 
 if __name__ == "__main__":
     WAYS[sys.argv[1]](*sys.argv[2:])
