@@ -11,7 +11,7 @@ namespace shale {
 namespace {
 
 // Of the levels of one kind: two runs.
-constexpr std::uint64_t kMostBytesOfRow = 14;
+constexpr std::uint64_t kMostBytesOfRow = 14, kMostBytesOfInner = 8;
 constexpr std::uint64_t kPageAtOnce = 2 << 20, kRun = 256 * 1024;
 
 }  // namespace
@@ -24,7 +24,9 @@ ParquetCursor::ParquetCursor(const ParquetLeaf& leaf, const InputFile& file, std
       at_(begin),
       end_(end),
       most_level_bytes_(rows * kMostBytesOfRow),
-      levels_(leaf) {}
+      levels_(leaf) {
+  if (leaf.inner > 1) most_level_bytes_ += kMostNestedBytes / leaf.slot_bytes() * kMostBytesOfInner;
+}
 
 void ParquetCursor::fail(std::string_view message, std::uint64_t offset) const {
   throw Error(Code::damaged, "{}", message).at(file_->path(), offset);
@@ -56,16 +58,32 @@ RowLevels ParquetCursor::take_row() {
   }
   if (take_level(repetition_) != 0) fail("a row that begins within a list", body_);
   if (level < 2) return {.is_absent = level == 0, .elements = 0};
-  const std::uint64_t more =
-      !repetition_.empty() && repetition_.back().level == 1 ? repetition_.back().slots : 0;
+  const std::uint64_t elements = take_elements(),
+                      more = elements * std::max<std::uint64_t>(leaf_->inner, 1) - 1;
   if (more >= kMaxElements && leaf_->item_bytes == 0) fail("a list of too many elements", body_);
-  if (more > 0) {
-    (void)take_level(repetition_, more);
-    if (take_level(definition_, more) != level) fail("a list whose elements are not alike", body_);
-  }
+  if (more > 0 && take_level(definition_, more) != level)
+    fail("a list whose elements are not alike", body_);
   if (level != value_level) fail("a definition level that shale does not write", body_);
   slots_left_ -= more;
-  return {.elements = 1 + more};
+  return {.elements = elements};
+}
+
+// Of a list that has begun with its first slot.
+std::uint64_t ParquetCursor::take_elements() {
+  const auto take_inner = [this] {
+    if (leaf_->inner > 1 && take_level(repetition_, leaf_->inner - 1) != 2)
+      fail("an inner list of another length", body_);
+  };
+  std::uint64_t elements = 1;
+  take_inner();
+  while (!repetition_.empty() && repetition_.back().level == 1) {
+    const std::uint64_t begun = repetition_.back().slots;
+    (void)take_level(repetition_, begun);
+    if (leaf_->inner > 1 && begun > 1) fail("an inner list of another length", body_);
+    take_inner();
+    elements += begun;
+  }
+  return elements;
 }
 
 std::uint32_t ParquetCursor::take_level(Runs& runs, std::uint64_t slots) {
@@ -101,8 +119,8 @@ void ParquetCursor::take_values(Row& row) {
     row.place = {
         .offset = next_, .length = bytes, .count = static_cast<std::uint32_t>(row.levels.elements)};
   } else {
-    if (row.levels.elements > left / leaf_->item_bytes) fail("a page ends within a value", next_);
-    bytes = row.levels.elements * leaf_->item_bytes;
+    if (row.levels.elements > left / leaf_->slot_bytes()) fail("a page ends within a value", next_);
+    bytes = row.levels.elements * leaf_->slot_bytes();
     row.place = {.offset = next_, .length = bytes};
   }
   row.stored = row.place.length;

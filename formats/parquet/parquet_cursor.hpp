@@ -57,6 +57,7 @@ class ParquetCursor {
   [[nodiscard]] Runs read_levels(std::uint64_t slots);
   [[nodiscard]] std::uint32_t take_level(Runs& runs, std::uint64_t slots = 1);
   [[nodiscard]] RowLevels take_row();
+  [[nodiscard]] std::uint64_t take_elements();
   void take_values(Row& row);
   [[noreturn]] void fail(std::string_view message, std::uint64_t offset) const;
 

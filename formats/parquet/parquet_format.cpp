@@ -56,6 +56,7 @@ const Format parquet_format = {
     .reserved_fields = {},
     .can = {.kinds = kParquetKinds,
             .self_checksummed = true,
+            .holds_ragged = true,
             .holds_optional = true,
             .largest_record = kLargestRow},
     .a_file = "a Parquet file",
@@ -73,6 +74,7 @@ const Format parquet_format = {
     .takes_unread = [](const OptionSet&) { return true; },
     .reader = kParquetReader,
     .classes = &parquet_class_place,
+    .readme_fields = parquet_readme_fields,
 };
 
 }  // namespace shale

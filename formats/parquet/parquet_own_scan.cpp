@@ -14,8 +14,10 @@
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/value_checksum.hpp"
 #include "shale/parquet/parquet_footer.hpp"
+#include "shale/wire/npy_header.hpp"
 
 #include "formats/parquet/parquet_cursor.hpp"
+#include "formats/parquet/parquet_features.hpp"
 #include "formats/parquet/parquet_plan.hpp"
 
 namespace shale {
@@ -50,7 +52,12 @@ class OwnScanner {
         measure_(plan_, schema_),
         sizes_(plan_.parts),
         window_bytes_(
-            std::clamp(kWindowsBytes / plan_.leaves.size(), kSmallestWindow, kLargestWindow)) {}
+            std::clamp(kWindowsBytes / plan_.leaves.size(), kSmallestWindow, kLargestWindow)) {
+    for (const Field& field : schema_.fields) {
+      first_side_.push_back(sides_);
+      if (field.is_ragged()) sides_ += field.shape.size();
+    }
+  }
 
   void scan() try {
     WindowReader window(file_);
@@ -100,6 +107,7 @@ class OwnScanner {
     draft_.at_row(row_number_);
     pace_.step_to(cursors_[plan_.streamed].page_offset());
     row_.cells.assign(schema_.fields.size(), {});
+    row_.sides.assign(sides_, 0);
     row_.key = {};
     row_.key_hash = 0;
     began_.assign(cursors_.size(), false);
@@ -165,16 +173,42 @@ class OwnScanner {
       if (leaf.has_bounds) cursor.bounds().add(leaf, cell);
     } else {
       cell.place = found.place;
-      if (field.kind == Kind::tensor && !field.takes_tensor(field.shape, found.place.length)) {
-        throw Error(Code::damaged, "a tensor of {} bytes is not one of its field",
-                    found.place.length)
-            .at(file_.path(), found.place.offset);
-      }
+      if (field.kind == Kind::tensor) take_tensor(leaf, cursor, found, cell.place);
       if (!reads_payload_) return;
       cell.place.crc32c = crc32c_of_place(
           cell.place, kPayloadRun, pace_,
           [&](std::uint64_t at, std::uint64_t run) { return cursor.view(at, run); });
     }
+  }
+
+  void take_tensor(const ParquetLeaf& leaf, ParquetCursor& cursor, const ParquetCursor::Row& found,
+                   FieldPlace& place) {
+    const std::size_t number = leaf.part - 1;
+    const Field& field = schema_.fields[number];
+    std::vector<std::uint64_t> shape = field.shape;
+    bool is_sound = true;
+    if (leaf.is_npy) {
+      const auto prefix = cursor.view(place.offset, std::min(place.length, kNpyPrefixBytes));
+      const std::uint64_t length = npy_header_length(prefix, file_.path());
+      is_sound = length <= place.length;
+      if (is_sound) {
+        const Bytes stored = cursor.view(place.offset, length);
+        shape = parse_npy_header(stored, file_.path()).shape;
+        is_sound =
+            std::ranges::equal(stored, npy_header_bytes({.dtype = field.dtype, .shape = shape}));
+        place.offset += length;
+        place.length -= length;
+      }
+    } else if (field.is_ragged()) {
+      shape[0] = found.levels.elements;
+    }
+    if (!is_sound || !field.takes_tensor(shape, place.length)) {
+      throw Error(Code::damaged, "a tensor of {} bytes is not one of its field", found.place.length)
+          .at(file_.path(), found.place.offset);
+    }
+    if (field.is_ragged())
+      std::ranges::copy(shape,
+                        row_.sides.begin() + static_cast<std::ptrdiff_t>(first_side_[number]));
   }
 
   void take_number(const ParquetLeaf& leaf, const Field& field, ParquetCursor& cursor,
@@ -226,6 +260,8 @@ class OwnScanner {
   const std::vector<std::size_t> order_;
   ParquetMeasure measure_;
   std::vector<std::uint64_t> sizes_;
+  std::vector<std::size_t> first_side_;  // of each field, among those of a row
+  std::size_t sides_ = 0;
   const std::uint64_t window_bytes_;
   std::uint64_t position_ = kParquetMagic.size(), row_number_ = 0;
   std::vector<ParquetCursor> cursors_;
@@ -261,6 +297,13 @@ std::optional<Schema> recognize_own_parquet(const InputFile& file, const WalkPro
     if (error.code() == Code::io || error.code() == Code::bug) throw;
     return std::nullopt;  // of damage the survey tells more
   }
+}
+
+std::string parquet_readme_fields(const InputFile& shard, const Schema& schema,
+                                  const LabelNames& names) {
+  const std::vector<ParquetElement> elements = footer_of(shard).schema;
+  const bool keys_are_text = elements.back().annotation.meaning == ParquetMeaning::string;
+  return huggingface_yaml(schema, names, keys_are_text);
 }
 
 const ClassPlace parquet_class_place{.bytes = bytes_of_class_names,

@@ -17,4 +17,8 @@ void scan_own_parquet(const ShardInput& input, const RowSink& rows, const Findin
 
 extern const ClassPlace parquet_class_place;
 
+/// Format::readme_fields.
+[[nodiscard]] std::string parquet_readme_fields(const InputFile& shard, const Schema& schema,
+                                                const LabelNames& names);
+
 }  // namespace shale

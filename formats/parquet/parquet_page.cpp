@@ -15,7 +15,8 @@ std::string text_of(T value) {
 
 void PageLevels::add(const RowLevels& row) {
   ++rows_;
-  const std::uint64_t values = row.is_absent ? 0 : row.elements;
+  const std::uint64_t inner = std::max<std::uint64_t>(leaf_->inner, 1),
+                      values = row.is_absent ? 0 : row.elements * inner;
   slots_ += std::max<std::uint64_t>(values, 1);
   if (values == 0) {
     // A list that is absent has the level 0, one of no elements 1.
@@ -26,7 +27,15 @@ void PageLevels::add(const RowLevels& row) {
   }
   definition_.add(leaf_->is_path ? leaf_->value_level - 1 : leaf_->value_level, values);
   repetition_.add(0, 1);
-  repetition_.add(1, values - 1);
+  if (inner == 1) {
+    repetition_.add(1, values - 1);
+  } else {
+    repetition_.add(2, inner - 1);
+    for (std::uint64_t i = 1; i < row.elements; ++i) {
+      repetition_.add(1, 1);
+      repetition_.add(2, inner - 1);
+    }
+  }
   if (leaf_->is_path) nulls_ += values;
 }
 

@@ -17,7 +17,7 @@ namespace shale {
 /// One row of a column as levels: absent, a list of so many elements, or a value.
 struct RowLevels {
   bool is_absent = false;
-  std::uint64_t elements = 1;  ///< of a list
+  std::uint64_t elements = 1;  ///< of a list; of a list of lists: inner ones
 };
 
 /// The levels of a page, row by row.

@@ -1,7 +1,6 @@
 #include "formats/parquet/parquet_plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -12,69 +11,24 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/field_type.hpp"
 #include "shale/data/fixed_value.hpp"
-#include "shale/data/json_text.hpp"
 #include "shale/data/schema_text.hpp"
 #include "shale/parquet/parquet_footer.hpp"
+
+#include "formats/parquet/parquet_features.hpp"
 
 namespace shale {
 namespace {
 
-constexpr std::string_view kSchemaKey = "shale.schema", kHuggingfaceKey = "huggingface";
+constexpr std::string_view kSchemaKey = "shale.schema";
 // Of the layout of the files: another program version writes the same bytes.
 constexpr std::string_view kCreatedBy = "shale version 1.0.0 (build 1)";
-constexpr std::string_view kKeyColumn = "key";
 constexpr std::size_t kMostFields = 1024;
 constexpr std::uint64_t kPageBytes = 1 << 20;
+constexpr std::uint64_t kMostInner = 1 << 20;  // numbers of an inner list
+constexpr std::uint64_t kLongestRun = 6;       // of levels
 constexpr std::uint64_t kLeastGroup = 1 << 20, kMostGroup = 1 << 30;
 // The rows of a group are held until its columns have their places.
 constexpr std::uint64_t kMostRows = 65'536, kLeastRows = 1024, kMostCells = 1 << 19;
-constexpr std::size_t kMostNames = 60'000;  // parse_json has its limit
-
-struct Word {
-  std::string_view word, feature;
-};
-constexpr Word kMediaWords[] = {
-    {"image", "Image"}, {"images", "Image"},  {"img", "Image"},   {"imgs", "Image"},
-    {"photo", "Image"}, {"picture", "Image"}, {"mask", "Image"},  {"masks", "Image"},
-    {"frame", "Image"}, {"frames", "Image"},  {"jpg", "Image"},   {"jpeg", "Image"},
-    {"png", "Image"},   {"webp", "Image"},    {"gif", "Image"},   {"bmp", "Image"},
-    {"tif", "Image"},   {"tiff", "Image"},    {"audio", "Audio"}, {"wav", "Audio"},
-    {"flac", "Audio"},  {"mp3", "Audio"},     {"ogg", "Audio"},   {"opus", "Audio"},
-    {"video", "Video"}, {"mp4", "Video"},     {"webm", "Video"},  {"mkv", "Video"},
-    {"avi", "Video"},   {"mov", "Video"},     {"pdf", "Pdf"},
-};
-
-// The feature of a field of bytes, or of a list of them, by a word in its name; empty: none.
-std::string_view media_of(const Field& field) {
-  const bool is_of_bytes =
-      field.kind == Kind::bytes || (field.kind == Kind::list && field.elements == Kind::bytes);
-  if (!is_of_bytes) return {};
-  std::string word;
-  for (const char c : field.name + " ") {
-    const bool is_upper = c >= 'A' && c <= 'Z', is_lower = c >= 'a' && c <= 'z';
-    // "mp3" is a word, and "image2" has one.
-    if (is_upper || is_lower || ((word == "mp") && (c == '3' || c == '4'))) {
-      word += static_cast<char>(is_upper ? c - 'A' + 'a' : c);
-      continue;
-    }
-    for (const Word& known : kMediaWords) {
-      if (word == known.word) return known.feature;
-    }
-    word.clear();
-  }
-  return {};
-}
-
-// How the elements of a tensor are stored if they are a list of numbers; nullopt: as bytes.
-std::optional<ParquetType> type_of_elements(const Field& field) {
-  if (field.shape.size() != 1 || field.shape[0] == 0) return std::nullopt;
-  const std::string& descr = field.dtype.descr();
-  if (descr == "<i4" || descr == "<u4") return ParquetType::int32;
-  if (descr == "<i8" || descr == "<u8") return ParquetType::int64;
-  if (descr == "<f4") return ParquetType::float32;
-  if (descr == "<f8") return ParquetType::float64;
-  return std::nullopt;
-}
 
 ParquetType type_of_number(const DType& dtype) {
   if (dtype.descr() == "|b1") return ParquetType::boolean;
@@ -91,65 +45,6 @@ ParquetAnnotation annotation_of(const DType& dtype) {
   return {.meaning = ParquetMeaning::integer, .bits = bits, .is_signed = letter == 'i'};
 }
 
-// What NumPy calls a dtype, and `datasets` too.
-std::string name_of_number(const DType& dtype) {
-  const char letter = dtype.descr()[1];
-  if (letter == 'b') return "bool";
-  return fmt::format("{}{}",
-                     letter == 'f'   ? "float"
-                     : letter == 'u' ? "uint"
-                                     : "int",
-                     8 * dtype.item_bytes());
-}
-
-std::string value_json(std::string_view dtype) {
-  return fmt::format(R"({{"dtype": "{}", "_type": "Value"}})", dtype);
-}
-
-std::string json_quoted(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      json += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-      continue;
-    }
-    if (c == '"' || c == '\\') json += '\\';
-    json += c;
-  }
-  return json + '"';
-}
-
-std::string names_json(std::span<const std::string> names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + json_quoted(name);
-  return fmt::format(R"({{"names": [{}], "_type": "ClassLabel"}})", list);
-}
-
-std::string feature_json(const Field& field, std::span<const std::string> names) {
-  switch (field.kind) {
-    case Kind::integer:
-      if (!names.empty()) return names_json(names);
-      [[fallthrough]];
-    case Kind::real:
-      return value_json(name_of_number(dtype_of_column(field)));
-    case Kind::text:
-      return value_json("string");
-    case Kind::tensor:
-      if (!type_of_elements(field)) return value_json("binary");
-      return fmt::format(R"({{"feature": {}, "_type": "List"}})",
-                         value_json(name_of_number(field.dtype)));
-    case Kind::bytes:
-    case Kind::list:
-      break;
-  }
-  const std::string_view media = media_of(field);
-  const bool is_text = field.elements == Kind::text && field.kind == Kind::list;
-  std::string one = media.empty() ? value_json(is_text ? "string" : "binary")
-                                  : fmt::format(R"({{"_type": "{}"}})", media);
-  if (field.kind == Kind::bytes) return one;
-  return fmt::format(R"({{"feature": {}, "_type": "List"}})", one);
-}
-
 constexpr ParquetAnnotation kString{.meaning = ParquetMeaning::string};
 
 // Grows the elements of the schema, depth first.
@@ -160,8 +55,7 @@ class SchemaTree {
   }
 
   void add(const Field& field) {
-    if (field.kind == Kind::list || (field.kind == Kind::tensor && type_of_elements(field)))
-      return add_list(field);
+    if (field.kind == Kind::list || numbers_in(field)) return add_list(field);
     if (!media_of(field).empty()) return add_media(field.name);
     const bool is_number = !is_located(field.kind);
     const DType dtype = is_number ? dtype_of_column(field) : DType();
@@ -191,12 +85,17 @@ class SchemaTree {
     add_leaf("bytes", ParquetType::byte_array, {});
     add_leaf("path", ParquetType::byte_array, kString);
   }
-  void add_list(const Field& field) {
-    add_group(field.name, ParquetRepetition::optional, 1, ParquetMeaning::list);
+  void add_list_groups(const std::string& name) {
+    add_group(name, ParquetRepetition::optional, 1, ParquetMeaning::list);
     add_group("list", ParquetRepetition::repeated, 1);
+  }
+  void add_list(const Field& field) {
+    add_list_groups(field.name);
     if (!media_of(field).empty()) return add_media("element");
-    if (field.kind == Kind::tensor)
-      return add_leaf("element", *type_of_elements(field), annotation_of(field.dtype));
+    if (const std::optional<NumberList> numbers = numbers_in(field)) {
+      if (numbers->inner > 0) add_list_groups("element");
+      return add_leaf("element", numbers->type, annotation_of(field.dtype));
+    }
     add_leaf("element", ParquetType::byte_array,
              field.elements == Kind::text ? kString : ParquetAnnotation());
   }
@@ -205,17 +104,21 @@ class SchemaTree {
 };
 
 void add_leaves(const Field& field, std::uint32_t part, ParquetPlan& plan) {
-  ParquetLeaf leaf{.part = part, .is_optional = field.is_optional};
+  ParquetLeaf leaf{.part = part, .is_npy = is_npy(field), .is_optional = field.is_optional};
   std::vector<std::string> path = {field.name};
-  const std::optional<ParquetType> elements =
-      field.kind == Kind::tensor ? type_of_elements(field) : std::nullopt;
-  if (field.kind == Kind::list || elements) {
+  const std::optional<NumberList> numbers = numbers_in(field);
+  if (field.kind == Kind::list || numbers) {
     leaf.is_list = true;
     leaf.value_level = 3;
     path.insert(path.end(), {"list", "element"});
-    if (elements) {
-      leaf.type = *elements;
-      leaf.item_bytes = field.dtype.item_bytes();
+  }
+  if (numbers) {
+    leaf.type = numbers->type;
+    leaf.inner = numbers->inner;
+    leaf.item_bytes = field.dtype.item_bytes();
+    if (leaf.inner > 0) {
+      leaf.value_level = 5;
+      path.insert(path.end(), {"list", "element"});
     }
   }
   if (!is_located(field.kind)) {
@@ -261,6 +164,24 @@ WrittenPage largest_page(bool has_bounds) {
 
 }  // namespace
 
+std::optional<NumberList> numbers_in(const Field& field) {
+  if (field.kind != Kind::tensor || field.shape.empty() || field.shape.size() > 2)
+    return std::nullopt;
+  const bool has_inner = field.shape.size() == 2;
+  const std::uint64_t inner = has_inner ? field.shape[1] : 0;
+  if (has_inner ? field.shape[0] != kFreeSide || inner == 0 || inner > kMostInner
+                : field.shape[0] == 0)
+    return std::nullopt;
+  const std::string& descr = field.dtype.descr();
+  if (descr == "<i4" || descr == "<u4") return NumberList{ParquetType::int32, inner};
+  if (descr == "<i8" || descr == "<u8") return NumberList{ParquetType::int64, inner};
+  if (descr == "<f4") return NumberList{ParquetType::float32, inner};
+  if (descr == "<f8") return NumberList{ParquetType::float64, inner};
+  return std::nullopt;
+}
+
+bool is_npy(const Field& field) { return field.kind == Kind::tensor && !numbers_in(field); }
+
 std::vector<std::size_t> ParquetPlan::order() const {
   std::vector<std::size_t> all = {streamed};
   for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -294,21 +215,6 @@ std::uint64_t row_group_bytes_of(const OptionSet& options) {
       .hint("pass --row-group-size 100MB, or leave it out");
 }
 
-std::string huggingface_json(const Schema& schema, const LabelNames& names, bool keys_are_text) {
-  std::string features;
-  const auto add = [&](std::string_view name, const std::string& json) {
-    features += fmt::format("{}{}: {}", features.empty() ? "" : ", ", json_quoted(name), json);
-  };
-  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
-    const bool is_named = i == names.field && !names.names.empty();
-    add(schema.fields[i].name,
-        feature_json(schema.fields[i], is_named ? std::span<const std::string>(names.names)
-                                                : std::span<const std::string>()));
-  }
-  if (schema.has_keys) add(kKeyColumn, value_json(keys_are_text ? "string" : "binary"));
-  return fmt::format(R"({{"info": {{"features": {{{}}}}}}})", features);
-}
-
 WrittenFile describe_parquet(const ParquetPlan& plan, const Schema& schema, const LabelNames& names,
                              bool keys_are_text) {
   const bool has_key = schema.has_keys;
@@ -339,32 +245,11 @@ std::optional<Schema> schema_of_key_values(std::span<const ParquetKeyValue> pair
   return std::nullopt;
 }
 
-std::uint64_t bytes_of_class_names(std::span<const std::string> names) {
-  const bool is_held = names.size() <= kMostNames && std::ranges::all_of(names, is_utf8);
-  return is_held && !names.empty() ? names_json(names).size() : 0;
-}
-
-std::vector<std::string> class_names_in(std::span<const ParquetKeyValue> pairs,
-                                        std::string_view field) {
-  std::vector<std::string> names;
-  for (const ParquetKeyValue& pair : pairs) {
-    if (pair.key != kHuggingfaceKey) continue;
-    const std::optional<JsonValue> json = parse_json(pair.value);
-    const JsonValue* found = json ? &*json : nullptr;
-    for (const std::string_view step :
-         {std::string_view("info"), std::string_view("features"), field, std::string_view("names")})
-      found = found == nullptr ? nullptr : found->find(step);
-    if (found == nullptr || found->type != JsonValue::Type::array) continue;
-    for (const JsonValue& name : found->elements) names.push_back(name.text);
-  }
-  return names;
-}
-
 ParquetMeasure::ParquetMeasure(const ParquetPlan& plan, const Schema& schema)
     : plan_(plan), pending_(plan.leaves.size()) {
   // Of lists that have more than 14 elements, and of their numbers.
   constexpr std::uint64_t kListHeaders = 40;
-  constexpr std::uint64_t kRun = 6, kLongestNumber = 10;
+  constexpr std::uint64_t kLongestNumber = 10;
   most_rows_ = std::clamp(kMostCells / plan.parts, kLeastRows, kMostRows);
   WrittenFile file = describe_parquet(plan, schema, {}, false);
   const auto size_of = [&] { return parquet_tail(file, 0).size(); };
@@ -385,13 +270,14 @@ ParquetMeasure::ParquetMeasure(const ParquetPlan& plan, const Schema& schema)
   for (std::size_t i = 0; i < plan.leaves.size(); ++i) {
     const ParquetLeaf& leaf = plan.leaves[i];
     file.groups[0].chunks[i].pages.push_back(largest_page(leaf.has_bounds));
-    const std::uint64_t levels = (leaf.is_list ? 2 : 1) * (kValueLengthBytes + kRun);
+    const std::uint64_t levels = (leaf.is_list ? 2 : 1) * (kValueLengthBytes + kLongestRun);
     page_overhead_.push_back(size_of() - with + header_bytes + levels);
     file.groups[0].chunks[i].pages.pop_back();
     group_overhead_ += kListHeaders + header_bytes + levels;
     // A run of a null, or of a value behind one, takes two bytes; a list's two runs at most 14.
     row_bytes_ += leaf.is_list ? 14 : leaf.is_optional ? 2 : 0;
     if (leaf.adds_length()) row_bytes_ += kValueLengthBytes;
+    if (leaf.inner > 1) nested_.push_back(i);
   }
 }
 
@@ -433,6 +319,11 @@ std::uint64_t ParquetMeasure::bytes_with(std::span<const std::uint64_t> parts) c
 std::uint64_t ParquetMeasure::bytes_of_row(std::span<const std::uint64_t> parts) const {
   std::uint64_t bytes = row_bytes_;
   for (const std::uint64_t part : parts) bytes += part;
+  // Each inner list is a run of the slot that begins it, and one of the others.
+  for (const std::size_t i : nested_) {
+    const ParquetLeaf& leaf = plan_.leaves[i];
+    bytes += parts[leaf.part] / leaf.slot_bytes() * (2 + kLongestRun);
+  }
   return bytes;
 }
 

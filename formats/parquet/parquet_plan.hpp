@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,6 +19,8 @@ namespace shale {
 
 /// Of a string that a page gives as its least or greatest value: a longer one would have to be cut.
 inline constexpr std::uint64_t kMostBoundBytes = 64;
+/// Of a value that is a list of lists: its levels may be as large, and their runs are held.
+inline constexpr std::uint64_t kMostNestedBytes = 8 << 20;
 
 /// A column of the file: a leaf of its schema. The parts of a record: 0 the key, 1 + i field i.
 struct ParquetLeaf {
@@ -25,14 +28,31 @@ struct ParquetLeaf {
   ParquetType type = ParquetType::byte_array;
   std::uint32_t value_level = 1;  ///< the definition level of a value
   bool is_list = false;           ///< rows have any number of slots
+  std::uint64_t inner = 0;        ///< of a list of lists: the numbers of each
+  bool is_npy = false;            ///< its values are .npy files
   bool is_path = false;           ///< of media: nothing but levels, one below that of a value
   bool has_bounds = false;        ///< its pages tell the least and the greatest value
   bool is_optional = false;
   std::uint64_t item_bytes = 0;  ///< of a value in its part; 0: any number
   [[nodiscard]] bool is_of_bytes() const { return type == ParquetType::byte_array && !is_path; }
+  /// Of an element of its list, which may be a list.
+  [[nodiscard]] std::uint64_t slot_bytes() const {
+    return item_bytes * std::max<std::uint64_t>(inner, 1);
+  }
   /// In the part the elements of a list have their lengths, as they have in the file.
   [[nodiscard]] bool adds_length() const { return is_of_bytes() && !is_list; }
 };
+
+/// A tensor that is stored as a list of numbers, or of lists of `inner` numbers.
+struct NumberList {
+  ParquetType type;
+  std::uint64_t inner;
+};
+/// Nullopt: the field is none. One axis, or two of which the first is free; numbers of 4 or 8
+/// bytes.
+[[nodiscard]] std::optional<NumberList> numbers_in(const Field& field);
+/// True for any other tensor: its values are .npy files.
+[[nodiscard]] bool is_npy(const Field& field);
 
 /// The columns of every file of one schema.
 struct ParquetPlan {
@@ -57,18 +77,8 @@ struct ParquetPlan {
 [[nodiscard]] WrittenFile describe_parquet(const ParquetPlan& plan, const Schema& schema,
                                            const LabelNames& names, bool keys_are_text);
 
-/// What `features` of the library `datasets` says of all fields, as JSON.
-[[nodiscard]] std::string huggingface_json(const Schema& schema, const LabelNames& names,
-                                           bool keys_are_text);
-
 /// The schema of a file that shale wrote, by the text that it has of it; nullopt for any other.
 [[nodiscard]] std::optional<Schema> schema_of_key_values(std::span<const ParquetKeyValue> pairs);
-
-/// What these names add to a file, at most; 0: a file has no room for them.
-[[nodiscard]] std::uint64_t bytes_of_class_names(std::span<const std::string> names);
-/// The names of labels in the JSON of a file. Empty: it has none.
-[[nodiscard]] std::vector<std::string> class_names_in(std::span<const ParquetKeyValue> pairs,
-                                                      std::string_view field);
 
 /// How large a file becomes: exactly, since zeros in front of the footer make up for what is only
 /// known when the values are. Says where pages and row groups begin, too.
@@ -94,6 +104,7 @@ class ParquetMeasure {
   std::uint64_t row_bytes_ = 0, group_overhead_ = 0, most_rows_;
   std::vector<std::uint64_t> page_overhead_;  // per leaf, as these:
   std::vector<std::uint64_t> pending_;        // of the page at hand, with 4 a row
+  std::vector<std::size_t> nested_;           // leaves that are lists of lists
   std::uint64_t bytes_, group_bytes_ = 0, group_rows_ = 0;
 };
 

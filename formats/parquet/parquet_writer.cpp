@@ -14,7 +14,9 @@
 #include "shale/format/column_spill.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/parquet/parquet_footer.hpp"
+#include "shale/wire/npy_header.hpp"
 
+#include "formats/parquet/parquet_features.hpp"
 #include "formats/parquet/parquet_page.hpp"
 #include "formats/parquet/parquet_plan.hpp"
 
@@ -56,6 +58,22 @@ void append_list(const Value& list, FieldPlace& place, Blob& part) {
                        ? crc32c(element.held(), place.crc32c)
                        : crc32c_combine(place.crc32c, element.crc32c(), element.size());
   }
+}
+
+void append_run(const AnyBytes& bytes, const Field& field, std::span<const std::uint64_t> shape,
+                Blob& part, FieldPlace& place) {
+  const std::optional<NumberList> numbers = numbers_in(field);
+  if (numbers && numbers->inner > 0 && bytes.size() > kMostNestedBytes) {
+    throw Error(Code::limit, "field '{}' has {} bytes; a list of lists in Parquet holds at most {}",
+                field.name, bytes.size(), kMostNestedBytes)
+        .hint("choose --to record, lmdb or hdf5, or leave the field out: --fields");
+  }
+  if (is_npy(field)) {
+    part.append_copy(
+        npy_header_bytes({.dtype = field.dtype, .shape = {shape.begin(), shape.end()}}));
+  }
+  place = {.offset = part.size(), .length = bytes.size(), .crc32c = bytes.crc32c()};
+  part.append(bytes);
 }
 
 class ParquetSizer final : public ShardSizer {
@@ -143,7 +161,7 @@ class ParquetWriter final : public ShardWriter {
         cell != nullptr && shale::is_absent(*cell, schema_.fields[leaf.part - 1]);
     RowLevels levels{.is_absent = is_absent};
     if (leaf.is_list && !is_absent)
-      levels.elements = leaf.item_bytes > 0 ? part.size() / leaf.item_bytes : cell->place.count;
+      levels.elements = leaf.item_bytes > 0 ? part.size() / leaf.slot_bytes() : cell->place.count;
     column.levels.add(levels);
     if (leaf.is_path) return;
     if (leaf.has_bounds && !is_absent) {
@@ -273,9 +291,11 @@ Record encode_parquet(const Sample& sample, const Schema& schema, const OptionSe
   }
   record.row.cells.resize(schema.fields.size());
   record.row.sides = sample.sides;
+  ShapeWalk shapes(sample.sides);
   try {
     for (std::size_t i = 0; i < schema.fields.size(); ++i) {
       const Field& field = schema.fields[i];
+      const std::span<const std::uint64_t> shape = shapes.next(field);
       const Value& value = sample.values[i];
       IndexCell& cell = record.row.cells[i];
       if (std::holds_alternative<std::monostate>(value)) {
@@ -283,9 +303,7 @@ Record encode_parquet(const Sample& sample, const Schema& schema, const OptionSe
       } else if (field.kind == Kind::list) {
         append_list(value, cell.place, record.parts[1 + i]);
       } else if (is_located(field.kind)) {
-        const AnyBytes bytes = run_of(value);
-        record.parts[1 + i].append(bytes);
-        cell.place = {.offset = 0, .length = bytes.size(), .crc32c = bytes.crc32c()};
+        append_run(run_of(value), field, shape, record.parts[1 + i], cell.place);
       } else {
         append_number(value, field, record.parts[1 + i], cell);
       }

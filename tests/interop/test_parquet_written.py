@@ -1,6 +1,7 @@
 """Stock readers of Parquet read what shale writes, every sample equal: pyarrow, datasets, polars, duckdb."""
 
 import io
+import shutil
 import subprocess
 
 import numpy as np
@@ -90,6 +91,52 @@ def test_the_folders_of_splits_are_splits(photos, shale, hub_is_away, tmp_path):
         assert [row["key"] for row in read[name].remove_columns("image")] == [row[0] for row in rows(out / name)]
 
 
+@pytest.fixture
+def odd_photos(photos, tmp_path):
+    """With two lists beside the shards, of what is no image and of images that come twice: more files than the one shard."""
+    folder = tmp_path / "odd"
+    shutil.copytree(photos, folder)
+    first = min(folder.rglob("*.JPEG"))
+    shutil.copy(first, first.with_name("twice.jpg"))
+    first.with_name("notes.txt").write_text("x")
+    return folder
+
+
+def test_datasets_takes_no_list_for_data(odd_photos, shale, hub_is_away, tmp_path):
+    out, parts = tmp_path / "out", tmp_path / "parts"
+    shale("convert", odd_photos, out, "--to", "parquet")
+    assert {path.name for path in out.glob("*.csv")} == {"duplicates.csv", "ignored.csv", "images.csv"}
+    assert load(out, split="train")["key"] == [sample.key.decode() for sample in samples_of(out)]
+    for number in range(2):
+        shale("convert", odd_photos, parts, "--to", "parquet", "--part", f"{number}/2")
+    assert not list(parts.rglob("README.md"))  # parts are no datasets yet
+    shale("merge", parts, tmp_path / "merged")
+    assert load(tmp_path / "merged", split="train")["key"] == load(out, split="train")["key"]
+
+
+def test_splits_have_the_names_that_they_were_given(photos, shale, hub_is_away, tmp_path):
+    out = tmp_path / "out"
+    shale("convert", photos, out, "--to", "parquet", "--split", "fold-0=0.5,holdout=0.5")
+    assert load(out)["fold_0"]["key"] == [sample.key.decode() for sample in samples_of(out / "fold-0")]
+    assert load(out)["holdout"]["key"] == [sample.key.decode() for sample in samples_of(out / "holdout")]
+    assert "README" not in shale("convert", out, tmp_path / "again", "--to", "record")  # it is no entry that is left out
+
+
+def test_a_readme_of_shale_goes_with_its_dataset_and_any_other_stays(photos, shale, tmp_path):
+    out = tmp_path / "out"
+    shale("convert", photos, out, "--to", "parquet")
+    readme = out / "README.md"
+    own = readme.read_text()
+    shale("convert", photos, out, "--to", "record", "--overwrite")
+    assert not readme.exists()
+    shale("convert", photos, out, "--to", "parquet", "--overwrite")
+    assert readme.read_text() == own
+    readme.write_text(own + "Photos.\n")
+    for to in ("record", "parquet"):
+        shale("convert", photos, out, "--to", to, "--overwrite")
+        assert readme.read_text() == own + "Photos.\n"
+
+
 def test_polars_and_duckdb_read_every_sample(shards):
     polars = pytest.importorskip("polars")
     duckdb = pytest.importorskip("duckdb")
@@ -97,6 +144,82 @@ def test_polars_and_duckdb_read_every_sample(shards):
         frame = polars.read_parquet(path)
         assert [(key, image["bytes"], label) for image, label, key in frame.rows()] == read_rows(path)
         assert duckdb.sql(f"select key, image.bytes, label from '{path}'").fetchall() == read_rows(path)
+
+
+BOXES = [np.arange(4 * count, dtype="f4").reshape(count, 4) for count in (2, 0, 1, 3, 1)]
+TENSORS = {
+    "boxes": ("float32 (?, 4)", BOXES),
+    "points": ("float64 (?, 1)", [box[:, :1].astype("f8") for box in BOXES]),
+    "tokens": ("int32 (?)", [np.arange(count, dtype="i4") for count in (0, 3, 1, 0, 70_000)]),
+    "maybe": ("int64 (?, 2)?", [None if row % 2 else np.full((row, 2), row) for row in range(5)]),
+    "small": ("uint16 (?)", [np.arange(count, dtype="u2") for count in (1, 0, 5, 2, 3)]),
+    "cube": ("float32 (2, 3, 4)", [np.full((2, 3, 4), row, "f4") for row in range(5)]),
+    "free": ("int16 (?, ?)?", [None if row == 2 else np.full((row, 3), row, "i2") for row in range(5)]),
+}
+
+
+@pytest.fixture(scope="module")
+def tensors(tmp_path_factory):
+    import shale
+
+    out = tmp_path_factory.mktemp("tensors") / "out"
+    with shale.Writer(out, to="parquet", schema={name: kind for name, (kind, _) in TENSORS.items()}) as writer:
+        for row in range(5):
+            writer.write({name: values[row] for name, (_, values) in TENSORS.items()})
+    return out
+
+
+def same(found, expected):
+    return found is None if expected is None else np.array_equal(np.asarray(found), expected) and np.shape(found) == expected.shape
+
+
+def test_tensors_of_any_shape_are_lists_or_npy_files(tensors, shale):
+    import shale as package
+
+    shale("verify", tensors, "--deep")
+    dataset = package.Dataset(tensors)
+    (path,) = files_of(tensors)
+    rows = pq.ParquetFile(path, page_checksum_verification=True).read().to_pylist()
+    for name, (_, values) in TENSORS.items():
+        for row, value in enumerate(values):
+            assert same(dataset[row].get(name), value), (name, row)
+            stored = rows[row][name]
+            if isinstance(stored, bytes):
+                stored = np.load(io.BytesIO(stored))
+            elif stored is not None:
+                stored = np.reshape(np.array(stored, value.dtype), (len(stored), *value.shape[1:]))
+            assert same(stored, value), (name, row)
+    assert {name for name in TENSORS if isinstance(rows[0][name], bytes)} == {"small", "cube", "free"}
+
+
+def test_lists_of_lists_go_to_datasets_and_back(tensors, shale, hub_is_away, tmp_path):
+    rows = load(tensors, split="train")
+    for name in ("boxes", "points", "tokens", "maybe"):
+        values = TENSORS[name][1]
+        assert [None if value is None else value.tolist() for value in values] == rows[name]
+    theirs = tmp_path / "theirs.parquet"
+    rows.select_columns(["boxes", "tokens"]).to_parquet(str(theirs))
+    shale("convert", theirs, tmp_path / "again", "--to", "parquet", "--verify")
+    assert load(tmp_path / "again", split="train")["boxes"] == rows["boxes"]
+
+
+def test_the_readme_has_the_features_of_every_file(shards, tensors, hub_is_away):
+    import datasets
+
+    for dataset in (shards, tensors):
+        by_readme = load(dataset, split="train").features
+        by_file = datasets.Dataset.from_parquet(files_of(dataset)).features
+        assert by_readme == by_file
+
+
+def test_classes_that_were_appended_have_names(photos, shale, hub_is_away, tmp_path):
+    out, more = tmp_path / "out", tmp_path / "more"
+    shale("convert", photos, out, "--to", "parquet")
+    (more / "zebra").mkdir(parents=True)
+    shutil.copy(min(photos.rglob("*.JPEG")), more / "zebra" / "z.jpg")
+    shale("convert", more, out, "--append", "--new-classes", "append")
+    rows = load(out, split="train")
+    assert rows.features["label"].int2str(rows[-1]["label"]) == "zebra"
 
 
 def test_row_groups_are_bounded_and_their_rows_are_whole(tmp_path, shale):

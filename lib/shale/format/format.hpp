@@ -342,6 +342,10 @@ struct Format {
   ReaderCode reader = {};
   /// Null: its files have no place for the names of labels.
   const ClassPlace* classes = nullptr;
+  /// What a README.md says of the fields to the library `datasets`, by the first shard of a
+  /// dataset: lines of YAML, with two spaces in front. Null: its readers want no README.md. Errors:
+  /// Code::damaged, Code::io.
+  std::string (*readme_fields)(const InputFile& shard, const Schema&, const LabelNames&) = nullptr;
   /// What other programs know a sample of this key by, where that is less than its key: no two
   /// samples of a shard may have the same. Empty, or null: its key.
   std::string (*sample_name)(std::string_view key, const OptionSet&) = nullptr;

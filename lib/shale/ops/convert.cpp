@@ -20,6 +20,7 @@
 #include "shale/requests/choose_part.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/shards/readme.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -187,6 +188,7 @@ class SplitSets {
     }
     name_sum(all);
     all.in_two_splits = list_duplicates();
+    say_splits(all.splits.front().manifest);
     return all;
   }
 
@@ -243,6 +245,17 @@ class SplitSets {
     }
     if (found.samples > 0) events_.say(note_on(found));
     return found;
+  }
+
+  // To those who read the splits by a README.md, which is beside them.
+  void say_splits(const Manifest& first) const {
+    if (!shared_->is_own()) return;
+    std::vector<std::string> names;
+    for (const OneSplit& split : splits_) names.push_back(split.name);
+    if (!put_readme(output_, scratch_, first, names))
+      events_.say(
+          fmt::format("{} stays as it is; `datasets` finds the splits only if it names them",
+                      printable(join_path(output_, kReadmeName))));
   }
 
   [[nodiscard]] std::string note_on(const SplitDuplicates& found) const {

@@ -18,6 +18,7 @@
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/shards/readme.hpp"
 
 // The state of a swap is what stands where, so that each step may be done twice:
 //
@@ -249,17 +250,25 @@ void look_at_needed_names(const SetPlace& place, const WorkFolder& work, const s
   taken.refuse();
 }
 
+// Parts get none: they are no datasets yet.
+void put_readme_beside(const SetPlace& place, const WorkFolder& work, const Manifest& next) {
+  const std::string name = fs::path(place.folder).filename().string();
+  if (!place.indexed_file.empty() || part_of_name(name)) return;
+  (void)put_readme(place.folder, work.path(), next);  // the user's own stays
+}
+
 // The files of the set that stands are not touched, but for those that a format's own readers want
 // of the whole set: they are replaced.
 void put_behind(const SetPlace& place, const WorkFolder& work, const std::string& next) {
   look_at_needed_names(place, work, next);
   const StandingSet standing(place);
-  (void)visit_own_names(place, next, [&](const std::string& name) {
+  const Manifest joined = visit_own_names(place, next, [&](const std::string& name) {
     const std::string from = join_path(work.path(), name), to = join_path(place.folder, name);
     if (!stands(from)) return;
     if (stands(to) && standing.lists(name)) return rename_file(from, to);
     move_to_free_name(place, work, name);
   });
+  put_readme_beside(place, work, joined);
   sync_directory(place.folder);
   rename_file(next, join_path(place.folder, place.manifest));
   sync_directory(place.folder);
@@ -321,10 +330,11 @@ void put_in_place(const SetPlace& place, const WorkFolder& work) {
   const bool is_whole = stays_whole(work, next);
   if (!stands(old) && stands(standing)) put_away(place, work);
   if (stands(old)) remove_old_set(place, work, old);
-  (void)visit_own_names(place, next, [&](const std::string& name) {
+  const Manifest manifest = visit_own_names(place, next, [&](const std::string& name) {
     if (is_whole) return link_to_free_name(place, work, name);
     move_to_free_name(place, work, name);
   });
+  put_readme_beside(place, work, manifest);
   sync_directory(place.folder);
   move_to_free_name(place, work, place.manifest);
   sync_directory(place.folder);

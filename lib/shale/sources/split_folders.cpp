@@ -15,6 +15,7 @@
 #include "shale/labels/split_names.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/shards/readme.hpp"
 
 namespace shale {
 namespace {
@@ -159,8 +160,11 @@ std::optional<SplitFolders> splits_in_folder(const InputRequest& request, const 
   if (tree->is_archive()) splits.tree = tree;
   if (splits.tree || !splits.spelled.empty() || !are_datasets(root, splits.names)) {
     find_classes(*tree, request, splits);
-  } else if (std::erase(splits.beside, std::string(kDuplicatesName)) > 0) {
-    --splits.others;  // a list of shale's own
+  } else {  // files of shale's own
+    splits.others -= std::erase_if(splits.beside, [&](const std::string& name) {
+      return name == kDuplicatesName ||
+             (name == kReadmeName && is_own_readme(join_path(root, name)));
+    });
   }
   return splits;
 }

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shale/format/format.hpp"
+#include "shale/parquet/parquet_metadata.hpp"
+
+// What the library `datasets` takes the fields for: in every file, as JSON, and in the README.md of
+// a dataset, as YAML. FORMAT.md, "fields".
+
+namespace shale {
+
+inline constexpr std::string_view kKeyColumn = "key", kHuggingfaceKey = "huggingface";
+
+/// The feature of a field of bytes, or of a list of them, by a word in its name: "Image"; empty:
+/// none.
+[[nodiscard]] std::string_view media_of(const Field& field);
+
+/// `features` of all fields, as JSON.
+[[nodiscard]] std::string huggingface_json(const Schema& schema, const LabelNames& names,
+                                           bool keys_are_text);
+/// The same as YAML, a line each, with two spaces in front.
+[[nodiscard]] std::string huggingface_yaml(const Schema& schema, const LabelNames& names,
+                                           bool keys_are_text);
+
+/// What these names add to a file, at most; 0: a file has no room for them.
+[[nodiscard]] std::uint64_t bytes_of_class_names(std::span<const std::string> names);
+/// The names of labels in the JSON of a file. Empty: it has none.
+[[nodiscard]] std::vector<std::string> class_names_in(std::span<const ParquetKeyValue> pairs,
+                                                      std::string_view field);
+
+}  // namespace shale
