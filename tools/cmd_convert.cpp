@@ -275,7 +275,7 @@ int run_convert(const CommandLine& line, Console& console) {
   std::string text = report_text(report, request.output);
   if (!native.empty() && report.verification.findings == 0) {
     const NativeIndexReport indexes =
-        write_native_indexes({.tars = tars_of_words(outputs_of(report)),
+        write_native_indexes({.sets = tars_of_words(outputs_of(report)),
                               .kinds = native,
                               .jobs = static_cast<unsigned>(line.jobs().value)},
                              console.events());

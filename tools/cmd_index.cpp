@@ -200,7 +200,7 @@ int index_natively(const CommandLine& line, Console& console) {
   }
   const bool is_plan = line.flag("dry-run");
   const NativeIndexReport report =
-      write_native_indexes({.tars = tars_of_words(line.words()),
+      write_native_indexes({.sets = tars_of_words(line.words()),
                             .kinds = parse_native_kinds(line.text("native")),
                             .jobs = static_cast<unsigned>(line.jobs().value),
                             .is_only_planned = is_plan},

@@ -94,6 +94,68 @@ def test_energon_reads_every_sample(tars, samples):
         assert sample["cls"] == int(fields["cls"]) and sample["json"] == json.loads(fields["json"]) and sample["seg.txt"].encode() == fields["seg.txt"]
 
 
+@pytest.fixture
+def parts(samples, tmp_path):
+    """The same in folders below that which is named."""
+    for number, shard in enumerate(samples):
+        folder = tmp_path / f"parts/part-{number}"
+        folder.mkdir(parents=True)
+        make_tar(folder / f"{number:04d}.tar", shard)
+    run_shale("index", "--native", KINDS, tmp_path / "parts")
+    return tmp_path / "parts"
+
+
+def test_wids_reads_tars_in_folders_below(parts, samples, tmp_path):
+    wids = pytest.importorskip("wids")
+    read = wids.ShardListDataset(str(parts / "wids.json"), transformations=[], cache_dir=str(tmp_path / "cache"))
+    assert [(sample["__key__"], sample[".json"].read()) for sample in read] == [(key, fields["json"]) for key, fields in all_of(samples)]
+
+
+def test_energon_reads_tars_in_folders_below(parts, samples):
+    energon = pytest.importorskip("megatron.energon")
+    from megatron.energon.dataset_config import get_dataset_from_config
+
+    alone = energon.WorkerConfig(rank=0, world_size=1, num_workers=0)
+    factory = get_dataset_from_config(str(parts), split_part="train", training=False, worker_config=alone)
+    read = [(sample["__key__"], sample["json"]) for sample in energon.get_loader(factory.build())]
+    assert read == [(key, json.loads(fields["json"])) for key, fields in all_of(samples)]
+
+
+def test_a_folder_is_one_dataset_with_all_below_it(parts, samples, shale):
+    for number in range(SHARDS):
+        path = parts / f"part-{number}/{number:04d}.tar"
+        assert path.with_suffix(".idx").read_text() == dali_index(path) and path.with_suffix(".tar.idx").exists()
+    assert not list(parts.glob("*/.nv-meta")) and not list(parts.glob("*/wids.json"))
+    (parts / "part-0/x.tar.gz").write_bytes(b"")
+    (parts / ".trash").mkdir()
+    make_tar(parts / ".trash/hidden.tar", samples[0])
+    facts = json.loads(shale("index", "--native", KINDS, parts, "--json"))
+    assert facts["tars"] == SHARDS and [index["written"] for index in facts["native"]] == [0, 0, 0]
+    assert "3 tars lie in folders below it" in facts["notes"][0] and "1 compressed tar is not indexed" in facts["notes"][1]
+    assert "part-0/x.tar.gz" in facts["notes"][1]
+
+
+def test_folders_that_are_named_are_datasets_of_their_own(parts):
+    run_shale("index", "--native", "energon", parts / "part-0", str(parts / "part-1") + "/")
+    for number, is_named in ((0, True), (1, True), (2, False)):
+        assert (parts / f"part-{number}/.nv-meta/split.yaml").exists() == is_named
+    assert '"0001.tar"' in (parts / "part-1/.nv-meta/split.yaml").read_text()
+    error = run_shale("index", "--native", "energon", parts / "part-0", parts / "part-0/0000.tar", code=2).stderr.decode()
+    assert "is named twice" in error
+
+
+def test_tars_of_one_name_in_several_folders(samples, tmp_path):
+    """wids' cache has a place for one of them."""
+    for folder in ("train", "val"):
+        (tmp_path / folder).mkdir()
+        make_tar(tmp_path / folder / "0.tar", samples[0])
+    error = run_shale("index", "--native", "wids,energon", tmp_path, code=1).stderr.decode()
+    assert "val/0.tar" in error and "leave wids out" in error and sorted(os.listdir(tmp_path)) == ["train", "val"]
+    run_shale("index", "--native", "energon,dali", tmp_path)
+    lines = [line.strip(' -"') for line in (tmp_path / ".nv-meta/split.yaml").read_text().splitlines()]
+    assert lines == ["split_parts:", "train:", "train/0.tar", "val:", "val/0.tar", "test: []", "exclude: []"]
+
+
 def test_energon_writes_the_same_offsets(tars):
     """As its own prepare does: where tarfile finds the first member of each sample, and the end."""
     for path in tars.glob("*.tar"):
@@ -228,6 +290,12 @@ def test_tars_of_one_index_are_refused(tmp_path):
         make_tar(tmp_path / name, {"1": {"txt": b"1"}})
     error = run_shale("index", "--native", "dali", tmp_path, code=1).stderr.decode()
     assert "a.2.tar" in error and "up to the first dot" in error
+
+
+def test_a_folder_without_plain_tars_says_what_is_there(tmp_path):
+    assert "name the folder that holds the tars" in run_shale("index", "--native", "dali", tmp_path, code=1).stderr.decode()
+    (tmp_path / "x.tgz").write_bytes(b"")
+    assert "unpack them" in run_shale("index", "--native", "dali", tmp_path, code=1).stderr.decode()
 
 
 def test_an_empty_tar_and_damage_are_named(tmp_path, samples):

@@ -147,10 +147,10 @@ struct Indexed {
 // One folder of tars.
 class FolderOfTars {
  public:
-  FolderOfTars(std::string folder, std::vector<std::string> names,
-               const NativeIndexRequest& request, const Events& events)
-      : folder_(std::move(folder)),
-        names_(std::move(names)),
+  FolderOfTars(const SetOfTars& set, const NativeIndexRequest& request, const Events& events)
+      : set_(set),
+        folder_(set.folder),
+        names_(set.names),
         request_(request),
         events_(events),
         journal_(folder_) {
@@ -178,11 +178,7 @@ class FolderOfTars {
     report.tars += names_.size();
     for (const ShardCount& shard : counts_[request_.kinds.front()].shards)
       report.samples += shard.samples;
-    if (without_mark_ > 0) {
-      report.notes.push_back(fmt::format("{} without the mark of its end: it may be truncated ({})",
-                                         format_counted(without_mark_, "tar ends", "tars end"),
-                                         printable(first_without_mark_)));
-    }
+    add_notes(report.notes);
   }
 
  private:
@@ -191,12 +187,35 @@ class FolderOfTars {
     std::vector<ShardCount> shards;
   };
 
+  void add_notes(std::vector<std::string>& notes) const {
+    const auto is_below = [](const std::string& name) { return name.find('/') != name.npos; };
+    if (const auto below = std::ranges::count_if(names_, is_below); below > 0) {
+      notes.push_back(fmt::format(
+          "{}: {} in folders below it, and part of this dataset: {}{}", printable(folder_),
+          format_counted(static_cast<std::uint64_t>(below), "tar lies", "tars lie"),
+          printable(*std::ranges::find_if(names_, is_below)), below > 1 ? " ..." : ""));
+    }
+    if (set_.passed_over_count > 0) {
+      notes.push_back(fmt::format(
+          "{}: {} not indexed, as these indexes are for plain tars: {}{}", printable(folder_),
+          format_counted(set_.passed_over_count, "compressed tar is", "compressed tars are"),
+          printable(set_.passed_over), set_.passed_over_count > 1 ? " ..." : ""));
+    }
+    if (without_mark_ > 0) {
+      notes.push_back(fmt::format("{} without the mark of its end: it may be truncated ({})",
+                                  format_counted(without_mark_, "tar ends", "tars end"),
+                                  printable(first_without_mark_)));
+    }
+  }
+
   void save() {
     if (!request_.is_only_planned) journal_.save();
   }
 
   void refuse_names() const {
-    std::set<std::string> indexes, names;
+    std::set<std::string> indexes, names, base_names;
+    const bool has_dali = std::ranges::count(request_.kinds, NativeKind::dali) > 0;
+    const bool has_wids = std::ranges::count(request_.kinds, NativeKind::wids) > 0;
     for (const std::string& name : names_) {
       const std::string path = join_path(folder_, name);
       if (!name.ends_with(kTarSuffix)) {
@@ -206,7 +225,13 @@ class FolderOfTars {
       }
       if (!names.insert(name).second) throw Error(Code::usage, "is named twice").at(path);
       for (const NativeKind kind : request_.kinds) refuse_shard_name(kind, name, path);
-      const bool has_dali = std::ranges::count(request_.kinds, NativeKind::dali) > 0;
+      if (has_wids && !base_names.insert(name.substr(name.rfind('/') + 1)).second) {
+        throw Error(Code::unsupported,
+                    "has the name of a tar in another folder: wids keeps both under one name in "
+                    "its cache, and reads the first for the second")
+            .at(path)
+            .hint("name each of the folders on its own, or leave wids out");
+      }
       if (has_dali && !indexes.insert(index_of_tar(NativeKind::dali, name)).second) {
         throw Error(Code::unsupported,
                     "has the same index of DALI as another tar, whose name is the same up to the "
@@ -357,8 +382,9 @@ class FolderOfTars {
     journal_.set("file", list.name, std::move(now));
   }
 
-  std::string folder_;
-  std::vector<std::string> names_;
+  const SetOfTars& set_;
+  const std::string& folder_;
+  const std::vector<std::string>& names_;
   const NativeIndexRequest& request_;
   const Events& events_;
   NativeJournal journal_;
@@ -368,6 +394,30 @@ class FolderOfTars {
   std::map<NativeKind, Counts> counts_;
   std::atomic<bool> is_stopped_ = false;
 };
+
+// With those in the folders below it.
+void add_folder(const std::string& folder, SetOfTars& set) {
+  constexpr std::string_view kCompressed[] = {".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2"};
+  const std::size_t begin = set.names.size();
+  const WalkOptions names_alone{.wants_size = [](std::string_view) { return false; }};
+  (void)walk_folder(folder, names_alone, [&](const WalkedFile& file) {
+    std::string name = join_path(file.directory, file.name);
+    if (name.ends_with(kTarSuffix)) return set.names.push_back(std::move(name));
+    const auto ends_it = [&](std::string_view suffix) { return name.ends_with(suffix); };
+    if (!std::ranges::any_of(kCompressed, ends_it)) return;
+    if (set.passed_over_count++ == 0 || is_naturally_less(name, set.passed_over))
+      set.passed_over = std::move(name);
+  });
+  if (set.names.size() == begin) {
+    throw Error(Code::not_found, "holds no file that is called X.tar, and neither do folders in it")
+        .at(folder)
+        .hint(set.passed_over_count == 0
+                  ? "name the folder that holds the tars"
+                  : "readers of these indexes take no compressed tars: unpack them");
+  }
+  std::sort(set.names.begin() + static_cast<std::ptrdiff_t>(begin), set.names.end(),
+            is_naturally_less);
+}
 
 }  // namespace
 
@@ -390,45 +440,35 @@ std::vector<NativeKind> parse_native_kinds(const std::string& text) {
   return kinds;
 }
 
-std::vector<std::string> tars_of_words(const std::vector<std::string>& words) {
-  std::vector<std::string> tars;
+std::vector<SetOfTars> tars_of_words(const std::vector<std::string>& words) {
+  std::vector<SetOfTars> sets;
+  const auto set_of = [&](const std::string& folder) -> SetOfTars& {
+    const auto set = std::ranges::find(sets, folder, &SetOfTars::folder);
+    return set != sets.end() ? *set : sets.emplace_back(SetOfTars{.folder = folder, .names = {}});
+  };
+  const auto add = [&](const std::string& tar) {
+    set_of(folder_of_file(tar)).names.push_back(tar.substr(tar.rfind('/') + 1));
+  };
   for (const std::string& word : words) {
     const std::optional<struct stat> facts = facts_behind(word);
     if (facts && S_ISREG(facts->st_mode)) {
-      tars.push_back(word);
+      add(word);
     } else if (facts && S_ISDIR(facts->st_mode)) {
-      std::vector<std::string> names;
-      visit_names(word, [&](const std::string& name) {
-        if (name.ends_with(kTarSuffix) && !name.starts_with('.')) names.push_back(name);
-        return true;
-      });
-      if (names.empty()) {
-        throw Error(Code::not_found, "holds no file that is called X.tar")
-            .at(word)
-            .hint("name the folder that holds the tars themselves");
-      }
-      std::ranges::sort(names, is_naturally_less);
-      for (const std::string& name : names) tars.push_back(join_path(word, name));
+      const std::string folder =
+          word.substr(0, std::max<std::size_t>(1, word.find_last_not_of('/') + 1));
+      add_folder(folder, set_of(folder));
     } else {
       const auto listed = files_of_any_kind(word);
       if (!listed) throw Error(Code::not_found, "is neither a tar nor a folder of tars").at(word);
-      for (const SetMember& member : *listed) tars.push_back(member.path);
+      for (const SetMember& member : *listed) add(member.path);
     }
   }
-  return tars;
+  return sets;
 }
 
 NativeIndexReport write_native_indexes(const NativeIndexRequest& request, const Events& events) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> folders;
-  for (const std::string& tar : request.tars) {
-    const std::string folder = folder_of_file(tar);
-    auto at = std::ranges::find(folders, folder, &decltype(folders)::value_type::first);
-    if (at == folders.end()) at = folders.insert(at, {folder, {}});
-    at->second.push_back(tar.substr(tar.rfind('/') + 1));
-  }
   NativeIndexReport report;
-  for (auto& [folder, names] : folders)
-    FolderOfTars(folder, std::move(names), request, events).run(report);
+  for (const SetOfTars& set : request.sets) FolderOfTars(set, request, events).run(report);
   return report;
 }
 

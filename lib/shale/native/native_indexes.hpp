@@ -9,8 +9,16 @@
 
 namespace shale {
 
+/// Tars that are one dataset: what is about all of them stands in the folder.
+struct SetOfTars {
+  std::string folder;
+  std::vector<std::string> names;  ///< in the folder, "x.tar" or "part/x.tar": in this order
+  std::string passed_over = {};    ///< of what in it is not indexed, the first name
+  std::uint64_t passed_over_count = 0;
+};
+
 struct NativeIndexRequest {
-  std::vector<std::string> tars;  ///< paths; those of one folder are one dataset, in this order
+  std::vector<SetOfTars> sets;
   std::vector<NativeKind> kinds;
   unsigned jobs = 1;
   bool is_only_planned = false;
@@ -30,9 +38,11 @@ struct NativeIndexReport {
 /// The kinds in "wids,dali,energon". Errors: Code::usage.
 [[nodiscard]] std::vector<NativeKind> parse_native_kinds(const std::string& text);
 
-/// The tars that words name: a tar, a folder of tars (in natural order), a pattern, "@list".
-/// Errors: Code::not_found for a folder without one; same as files_of_any_kind.
-[[nodiscard]] std::vector<std::string> tars_of_words(const std::vector<std::string>& words);
+/// The tars that words name. A folder is one set, with the tars in all folders below it, in natural
+/// order, as `energon prepare` takes it; hidden names do not count. Of tars, of a pattern and of
+/// "@list" those of one folder are a set. Errors: Code::not_found for a folder without one; same as
+/// walk_folder and files_of_any_kind.
+[[nodiscard]] std::vector<SetOfTars> tars_of_words(const std::vector<std::string>& words);
 
 /// Writes the indexes by which wids, DALI and Energon find the samples of tars, beside the tars:
 /// wids.json; X.idx; X.tar.idx and .nv-meta/ with .info.json, split.yaml and, unless there is one,

@@ -12,13 +12,18 @@
 namespace shale {
 namespace {
 
-// The part of Energon's split that a tar is of, as its name says: "val-000.tar", "val_3.tar".
+// The part of Energon's split that a tar is of, as its name says, or that of the outermost folder
+// with such a name: "val-000.tar", "val/000.tar".
 std::string_view part_of(std::string_view name) {
-  for (const std::string_view split : kSplitNames) {
-    if (!name.starts_with(split)) continue;
-    const unsigned char next = static_cast<unsigned char>(name[split.size()]);
-    if (std::isalpha(next) != 0) continue;
-    return split == "train" || split == "test" ? split : "val";
+  for (std::string_view left = name; !left.empty();) {
+    const std::string_view one = left.substr(0, left.find('/'));
+    left.remove_prefix(std::min(one.size() + 1, left.size()));
+    for (const std::string_view split : kSplitNames) {
+      if (!one.starts_with(split)) continue;
+      const std::string_view rest = one.substr(split.size());
+      if (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest.front())) != 0) continue;
+      return split == "train" || split == "test" ? split : "val";
+    }
   }
   return "train";
 }
@@ -66,7 +71,7 @@ void refuse_shard_name(NativeKind kind, std::string_view name, const std::string
   if (kind == NativeKind::dali) return;
   const auto is_plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("._-+=@~").find(c) != std::string_view::npos;
+           std::string_view("._-+=@~/").find(c) != std::string_view::npos;
   };
   if (std::ranges::all_of(name, is_plain)) return;
   throw Error(Code::unsupported,
