@@ -22,11 +22,11 @@ def pytest_sessionstart(session):
         pytest.exit(f"{SHALE}: no such program\nhint: build it (tests/run.sh), or set SHALE to its path", returncode=2)
 
 
-def run_shale(*words, code=0, cwd=None):
+def run_shale(*words, code=0, cwd=None, stdin=None):
     """Runs the tool, insists on the exit code (or one of several), returns the finished process: stdout and stderr as bytes."""
     # A sanitizer's runtime that was preloaded for the package is not for the program, which brings its own.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    done = subprocess.run([SHALE, *map(os.fspath, words)], cwd=cwd, env=environment, capture_output=True)
+    done = subprocess.run([SHALE, *map(os.fspath, words)], cwd=cwd, env=environment, input=stdin, capture_output=True)
     codes = code if isinstance(code, tuple) else (code,)
     assert done.returncode in codes, f"shale {words}: exit {done.returncode}, expected {code}\n{done.stderr.decode()}"
     return done

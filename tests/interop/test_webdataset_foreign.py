@@ -314,13 +314,15 @@ def test_options_of_folders_make_files_of_members(tmp_path):
         assert dataset[0]["key"] == "a/0.jpg" and dataset.types["label"] == "integer"
 
 
-def test_a_folder_of_compressed_tars(tmp_path):
+@pytest.mark.parametrize("word", ["set", "set/*.tar.gz", "set/{00000..00002}.tar.gz", "@names.txt"])
+def test_compressed_tars_are_one_dataset(tmp_path, word):
     (tmp_path / "set").mkdir()
     for shard in range(3):
         content = write_tar(tmp_path / "x.tar", range(shard * 4, shard * 4 + 4)).read_bytes()
         (tmp_path / f"set/{shard:05}.tar.gz").write_bytes(gzip.compress(content))
-    assert json.loads(run_shale("info", tmp_path / "set", "--json").stdout)["samples"] == 12
-    run_shale("verify", tmp_path / "set")
-    assert run_shale("ls", tmp_path / "set", "--tsv").stdout.count(b"\n") == 12
-    run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "record", "--quiet")
+    (tmp_path / "names.txt").write_text("".join(f"set/{shard:05}.tar.gz\n" for shard in range(3)))
+    assert json.loads(run_shale("info", word, "--json", cwd=tmp_path).stdout)["samples"] == 12
+    run_shale("verify", word, cwd=tmp_path)
+    assert run_shale("ls", word, "--tsv", cwd=tmp_path).stdout.count(b"\n") == 12
+    run_shale("convert", word, "out", "--to", "record", "--quiet", cwd=tmp_path)
     check_dataset(tmp_path / "out", range(12), key=lambda i: f"{i:04}")

@@ -1,5 +1,6 @@
 """What verify says of WebDataset tars of other tools: their images, the folder that they were made of, sums, a part of their blocks."""
 
+import gzip
 import hashlib
 import json
 import subprocess
@@ -83,6 +84,36 @@ def test_an_image_in_the_tar_that_differs_from_the_folder(tars, unpacked):
     blank_image(tars)
     (finding,) = json.loads(verified(tars, "--against", unpacked, "--json", code=3))["first_findings"]
     assert finding["key"] == BAD and finding["field"] == "image"
+
+
+@pytest.mark.parametrize("word", ["00001.tar.gz", "0000{0..1}.tar.gz", "*.tar.gz", "."])
+def test_compressed_tars_are_compared(tars, unpacked, word):
+    run_shale("convert", tars, tars.parent / "out", "--to", "record", "--quiet")
+    subprocess.run(["gzip", *tars.glob("*.tar")], check=True)
+    sources = [tars.parent / "out"] if word == "00001.tar.gz" else [tars.parent / "out", unpacked]
+    for source in sources:
+        done = run_shale("verify", word, "--against", source, "--json", cwd=tars, code=3 if word == "00001.tar.gz" else 0).stdout
+        facts = json.loads(done)
+        if word == "00001.tar.gz":  # half of the samples
+            assert facts["samples"] == COUNT // 2 and facts["comparison"]["not_in_dataset"] == COUNT // 2
+        else:
+            assert facts["samples"] == COUNT and facts["findings"] == 0
+    with open(unpacked / f"{BAD}.txt", "a") as file:
+        file.write("x")
+    findings = json.loads(run_shale("verify", word, "--against", unpacked, "--json", cwd=tars, code=3).stdout)["first_findings"]
+    assert (BAD, "txt") in {(finding["key"], finding.get("field")) for finding in findings}
+
+
+def test_a_tar_on_stdin_is_compared_with_all_its_fields(tars):
+    path = tars / "00001.tar"
+    content = path.read_bytes()
+    run_shale("convert", path, tars.parent / "out", "--to", "record", "--quiet")
+    changed = content.replace(b"caption 8", b"caption 9")
+    for dataset in (path, tars.parent / "out"):
+        for packed in (content, gzip.compress(content)):
+            assert b"the source holds the same samples" in run_shale("verify", dataset, "--against", "-", stdin=packed).stdout
+        (finding,) = json.loads(run_shale("verify", dataset, "--against", "-", "--json", stdin=changed, code=3).stdout)["first_findings"]
+        assert finding["key"] == BAD and finding["field"] == "txt"
 
 
 def test_sums_and_parts(tars):

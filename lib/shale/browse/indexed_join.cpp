@@ -42,6 +42,7 @@
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/sources/tars_of_samples.hpp"
 #include "shale/wire/npy_value.hpp"
 
 namespace shale {
@@ -531,7 +532,9 @@ bool is_listed_input(const std::string& path) {
         is_stdin(*stream) ? std::nullopt : facts_behind(stream->file);
     return facts && S_ISREG(facts->st_mode);
   }
-  if (look_at(path) != Place::other_folder || file_of_path(path) || has_shards(path)) return false;
+  const Place place = look_at(path);
+  if (place == Place::absent) return are_compressed_samples(path);  // by a pattern or a list
+  if (place != Place::other_folder || file_of_path(path) || has_shards(path)) return false;
   if (several_datasets(path)) return false;
   const std::optional<struct stat> manifest = facts_behind(join_path(path, kManifestName));
   if (manifest && !S_ISREG(manifest->st_mode)) return false;

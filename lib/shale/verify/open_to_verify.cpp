@@ -7,6 +7,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/datasets/file_format.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
@@ -16,20 +17,15 @@
 #include "shale/format/format.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/sources/tars_of_samples.hpp"
 #include "shale/verify/verify_files.hpp"
 
 namespace shale {
 namespace {
 
 Error not_a_dataset(const std::string& path, Place place) {
-  switch (place) {
-    case Place::absent:
-      return absent(path);
-    case Place::unfinished:
-      return unfinished(path);
-    default:
-      return unrecognized(path);
-  }
+  if (place == Place::absent) return absent(path);
+  return place == Place::unfinished ? unfinished(path) : unrecognized(path);
 }
 
 bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog& log) {
@@ -131,12 +127,14 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
   return true;
 }
 
-// The files of a set, each with its index if it has one.
-std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, VerifyLog& log) try {
+// The files of a set, each with its index if it has one, or decompressed to compare its samples.
+std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, bool is_compressed,
+                                                VerifyLog& log) try {
   const DatasetRequest opening{.path = request.dataset,
                                .index_folder = request.index_folder,
                                .generator = request.generator,
                                .memory_bytes = request.memory_bytes,
+                               .may_unpack = is_compressed,
                                .trusts_sizes = true};
   OpenedDataset dataset = open_dataset(opening, log.events());
   // Else blocks and checksums name what differs.
@@ -148,6 +146,7 @@ std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, Ve
   verify_totals(dataset, request.depth, log);
   if (!dataset.manifest.layout.has_checksums) {
     log.report().proves_payload = false;
+    if (is_compressed) return dataset;
     log.note(fmt::format(
         "only the structure of the files is checked: not all of them have an index with "
         "checksums; run '{}' to add them",
@@ -160,14 +159,6 @@ std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, Ve
   return std::nullopt;
 }
 
-// Those of a tar have the extensions of images.
-bool has_known_images(const std::string& path) {
-  const InputFile file(path);
-  const Format* const format = detect_file(file);
-  return format != nullptr &&
-         std::ranges::find(format->dialects, Dialect::webdataset) != format->dialects.end();
-}
-
 }  // namespace
 
 bool compares_container(const VerifyRequest& request, const Format& format,
@@ -177,7 +168,9 @@ bool compares_container(const VerifyRequest& request, const Format& format,
 }
 
 std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {
-  if (holds_set(request.dataset)) return open_set_to_verify(request, log);
+  const bool is_compressed = !request.against.empty() && are_compressed_samples(request.dataset);
+  if (is_compressed || holds_set(request.dataset))
+    return open_set_to_verify(request, is_compressed, log);
   const Place place = look_at(request.dataset);
   const std::optional<std::string> file =
       place == Place::dataset ? std::nullopt : file_of_path(request.dataset);
@@ -188,8 +181,8 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
   dataset.paths =
       file ? paths_of_index(*file, request.index_folder) : DatasetPaths(request.dataset);
   const bool is_indexed = !file || is_manifest(dataset.paths.manifest);
-  if (!is_indexed && request.depth == VerifyDepth::deep && has_known_images(*file))
-    return open_set_to_verify(request, log);
+  if (!is_indexed && request.depth == VerifyDepth::deep && is_archive_of_samples(*file))
+    return open_set_to_verify(request, false, log);
   if (is_indexed && !read_shards(request, dataset, log)) return std::nullopt;
   if (!file) refuse_set_index(dataset.manifest, request.dataset);
   if (file && !check_state_of_file(request, *file, is_indexed, dataset, log)) return std::nullopt;

@@ -51,26 +51,22 @@ FieldChoice rename_columns(std::vector<ArrayColumn>& columns, const Manifest& ou
   return choice;
 }
 
+// The fields of one that another has, or does not have.
+std::vector<std::string> fields_of(const Schema& one, const Schema& other, bool has_them) {
+  std::vector<std::string> names;
+  for (const Field& field : one.fields) {
+    if (other.find(field.name).has_value() == has_them) names.push_back(field.name);
+  }
+  return names;
+}
+
 // The names in `theirs` that fields have which `ours` has too, by their own names or by those that
 // it was made with.
 FieldChoice common_fields(const Manifest& ours, const Manifest& theirs) {
   const std::string recorded = option_of(ours, kFieldsOption);
   if (!recorded.empty())
     return recorded_choice(recorded, theirs.schema, option_of(theirs, kFieldsOption));
-  FieldChoice common;
-  for (const Field& field : theirs.schema.fields) {
-    if (ours.schema.find(field.name)) common.only.push_back(field.name);
-  }
-  return common;
-}
-
-// The fields of one that another does not have.
-std::vector<std::string> fields_beside(const Schema& one, const Schema& other) {
-  std::vector<std::string> names;
-  for (const Field& field : one.fields) {
-    if (!other.find(field.name)) names.push_back(field.name);
-  }
-  return names;
+  return {.only = fields_of(theirs.schema, ours.schema, true)};
 }
 
 // All of these samples are in the source, by the digests of both. What is absent in all of them is
@@ -229,8 +225,8 @@ void compare_datasets(const VerifyRequest& request, const OpenedDataset& dataset
   const bool has_same_keys = by == JoinedBy::content || ours.digest.keys == theirs.digest.keys;
   if (has_both && has_same_keys && ours.digest.samples == theirs.digest.samples &&
       ours.digest.content == theirs.digest.content)
-    return judge_by_digests(ours, theirs.digest, fields_beside(theirs.schema, ours.schema),
-                            fields_beside(ours.schema, theirs.schema), false, log);
+    return judge_by_digests(ours, theirs.digest, fields_of(theirs.schema, ours.schema, false),
+                            fields_of(ours.schema, theirs.schema, false), false, log);
   if (is_unreadable(dataset, log)) return;
   FieldChoice common = common_fields(ours, theirs);
   std::vector<std::string> besides;
@@ -288,6 +284,17 @@ void compare_with_dataset(const VerifyRequest& request, const OpenedDataset& dat
     say_what_it_has_besides(source.manifest.left_out, log);
 }
 
+// A tar of samples that comes through a pipe, if it is one.
+std::optional<KeptSamples> keep_source(VerifyRequest& request, const Events& events) {
+  InputRequest input;
+  input.inputs = request.against;
+  input.stdin_copy = request.stdin_copy;
+  input.memory_bytes = request.memory_bytes;
+  std::optional<KeptSamples> kept = keep_samples(input, events);
+  request.against = std::move(input.inputs);
+  return kept;
+}
+
 std::unique_ptr<Source> open_compared_stream(const StreamPath& path,
                                              std::unique_ptr<InputStream> input,
                                              FolderRequest request, const OpenedDataset& dataset) {
@@ -330,10 +337,7 @@ class NamesToTheDot final : public SourceOver {
 // Without the fields that the dataset does not have, such as the text of a number.
 std::unique_ptr<Source> as_samples_of_tar(std::unique_ptr<Source> source, const Manifest& manifest,
                                           const std::string& against) {
-  FieldChoice common;
-  for (const Field& field : source->info().schema.fields) {
-    if (manifest.schema.find(field.name)) common.only.push_back(field.name);
-  }
+  const FieldChoice common{.only = fields_of(source->info().schema, manifest.schema, true)};
   return std::make_unique<NamesToTheDot>(make_chosen_fields(std::move(source), common, against));
 }
 
@@ -554,6 +558,9 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
   const std::string& against = request.against.front();
   if (folders.empty()) refuse_partial_dataset(against);
   const TarsAs as = tars_of_source(manifest);
+  VerifyRequest from_kept = request;
+  if (const auto kept = as == TarsAs::found ? keep_source(from_kept, log.events()) : std::nullopt)
+    return compare_with_dataset(from_kept, dataset, log);
   const bool is_archive = archive_of_path(against, as).has_value();
   const std::optional<StreamPath> stream = is_archive ? std::nullopt : stream_of_path(against, as);
   const bool is_of_folder =
@@ -564,10 +571,11 @@ void verify_against(const VerifyRequest& request, const OpenedDataset& dataset, 
     throw not_the_folders(request.dataset, names, "--against");
   if (!is_of_folder) return compare_with_dataset(request, dataset, log);
   // stdin is opened once: it is a list, which is kept, or an archive.
-  std::unique_ptr<InputStream> input;
+  std::unique_ptr<InputStream> input = request.stdin_copy->take_opened();
   if (stream && is_stdin(*stream) && !request.stdin_copy->is_whole()) {
-    input =
-        std::make_unique<InputStream>(std::string(kStdin), [&] { log.events().stop_if_asked(); });
+    if (!input)
+      input =
+          std::make_unique<InputStream>(std::string(kStdin), [&] { log.events().stop_if_asked(); });
     if (keep_if_list(*request.stdin_copy, *input)) input.reset();
   }
   if (stream && is_stdin(*stream) && request.stdin_copy->is_whole())
