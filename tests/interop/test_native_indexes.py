@@ -240,6 +240,31 @@ def test_files_of_others_stay(tars, name):
     assert (tars / name).read_text() == "mine\n"
 
 
+@pytest.mark.parametrize("name", ["train-0000.idx", "train-0002.tar.idx", "wids.json", ".nv-meta", ".nv-meta/split.yaml", ".shale-native"])
+def test_links_to_nothing_are_named(tars, tmp_path, name):
+    path = tars / name
+    if path.is_dir():
+        path.rename(tmp_path / "moved")
+    path.unlink(missing_ok=True)
+    path.symlink_to("nowhere")
+    for words in ([], ["--dry-run"]):
+        error = run_shale("index", "--native", KINDS, tars, *words, code=1).stderr.decode()
+        assert f"{name}: is a link to nothing" in error and "hint: remove the link" in error
+        assert path.is_symlink() and not (tars / "nowhere").exists()
+    path.unlink()
+    run_shale("index", "--native", KINDS, tars)
+    assert path.exists()
+
+
+def test_a_file_in_the_place_of_energons_folder(samples, tmp_path):
+    make_tar(tmp_path / "x.tar", samples[0])
+    (tmp_path / ".nv-meta").write_text("mine\n")
+    error = run_shale("index", "--native", KINDS, tmp_path, code=1).stderr.decode()
+    assert ".nv-meta: is not a folder" in error and "move it away" in error
+    assert sorted(os.listdir(tmp_path)) == [".nv-meta", "x.tar"]
+    run_shale("index", "--native", "wids,dali", tmp_path)
+
+
 def test_a_dataset_yaml_of_the_user_stays_and_is_no_error(tars):
     (tars / ".nv-meta/dataset.yaml").write_text("mine\n")
     run_shale("index", "--native", KINDS, tars)

@@ -86,6 +86,7 @@ struct DoneTar {
 // Errors: Code::exists.
 bool add_file(PlacedFiles* files, const std::string& path, std::string_view head, ScratchFile* rest,
               bool is_ours) {
+  refuse_link_to_nothing(path);
   if (stands(path)) {
     if (has_content(path, head, rest)) return true;
     if (!is_ours) {
@@ -159,6 +160,7 @@ class FolderOfTars {
 
   void run(NativeIndexReport& report) {
     refuse_names();
+    refuse_places();
     find_jobs();
     try {
       run_jobs();
@@ -208,14 +210,16 @@ class FolderOfTars {
     }
   }
 
+  [[nodiscard]] bool is_wanted(NativeKind kind) const {
+    return std::ranges::count(request_.kinds, kind) > 0;
+  }
+
   void save() {
     if (!request_.is_only_planned) journal_.save();
   }
 
   void refuse_names() const {
     std::set<std::string> indexes, names, base_names;
-    const bool has_dali = std::ranges::count(request_.kinds, NativeKind::dali) > 0;
-    const bool has_wids = std::ranges::count(request_.kinds, NativeKind::wids) > 0;
     for (const std::string& name : names_) {
       const std::string path = join_path(folder_, name);
       if (!name.ends_with(kTarSuffix)) {
@@ -225,14 +229,16 @@ class FolderOfTars {
       }
       if (!names.insert(name).second) throw Error(Code::usage, "is named twice").at(path);
       for (const NativeKind kind : request_.kinds) refuse_shard_name(kind, name, path);
-      if (has_wids && !base_names.insert(name.substr(name.rfind('/') + 1)).second) {
+      if (is_wanted(NativeKind::wids) &&
+          !base_names.insert(name.substr(name.rfind('/') + 1)).second) {
         throw Error(Code::unsupported,
                     "has the name of a tar in another folder: wids keeps both under one name in "
                     "its cache, and reads the first for the second")
             .at(path)
             .hint("name each of the folders on its own, or leave wids out");
       }
-      if (has_dali && !indexes.insert(index_of_tar(NativeKind::dali, name)).second) {
+      if (is_wanted(NativeKind::dali) &&
+          !indexes.insert(index_of_tar(NativeKind::dali, name)).second) {
         throw Error(Code::unsupported,
                     "has the same index of DALI as another tar, whose name is the same up to the "
                     "first dot")
@@ -240,6 +246,18 @@ class FolderOfTars {
             .hint("rename one of them, or leave dali out");
       }
     }
+  }
+
+  // Before the tars are read, which may take hours.
+  void refuse_places() const {
+    if (is_wanted(NativeKind::wids)) refuse_link_to_nothing(join_path(folder_, kWidsName));
+    if (!is_wanted(NativeKind::energon)) return;
+    const std::string place = join_path(folder_, kEnergonFolder);
+    refuse_link_to_nothing(place);
+    if (!stands(place) || S_ISDIR(facts_behind(place)->st_mode)) return;
+    throw Error(Code::exists, "is not a folder, and Energon looks for its files in it")
+        .at(place)
+        .hint("move it away, and run the same command again");
   }
 
   // What is not known from an earlier run.
@@ -262,7 +280,7 @@ class FolderOfTars {
   // Few enough that a kill costs little, where all bytes are read.
   std::vector<Job> next_batch(std::size_t most) {
     constexpr std::uint64_t kBytesAtOnce = 256 << 20;
-    const bool is_whole = std::ranges::count(request_.kinds, NativeKind::wids) > 0;
+    const bool is_whole = is_wanted(NativeKind::wids);
     std::vector<Job> batch;
     for (std::uint64_t bytes = 0; batch.size() < most && !jobs_.empty(); jobs_.pop_front()) {
       bytes += jobs_.front().stamp.bytes;

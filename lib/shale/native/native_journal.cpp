@@ -42,6 +42,7 @@ std::int64_t now_ns() {
 
 NativeJournal::NativeJournal(std::string folder) : folder_(std::move(folder)), saved_ns_(now_ns()) {
   const std::string path = join_path(folder_, kJournalName);
+  refuse_link_to_nothing(path);
   if (!stands(path)) return;
   const std::vector<std::byte> bytes = read_file(path, kMostJournalBytes);
   std::string_view left = as_text(bytes);

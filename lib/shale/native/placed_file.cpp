@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "shale/base/bytes.hpp"
+#include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/io/output_file.hpp"
+#include "shale/io/path_facts.hpp"
 
 namespace shale {
 namespace {
@@ -66,6 +68,13 @@ bool has_content(const std::string& path, std::string_view head, ScratchFile* re
     return is_same = std::ranges::equal(there, piece);
   });
   return is_same;
+}
+
+void refuse_link_to_nothing(const std::string& path) {
+  if (!stands(path) || facts_behind(path)) return;
+  throw Error(Code::exists, "is a link to nothing, where an index for other programs belongs")
+      .at(path)
+      .hint("remove the link, or restore what it led to, and run the same command again");
 }
 
 }  // namespace shale

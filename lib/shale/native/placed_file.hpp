@@ -26,4 +26,7 @@ class PlacedFiles {
 /// True if the file at `path` has these bytes and no others. Errors: Code::io.
 [[nodiscard]] bool has_content(const std::string& path, std::string_view head, ScratchFile* rest);
 
+/// Errors: Code::exists for a link that leads nowhere; Code::io.
+void refuse_link_to_nothing(const std::string& path);
+
 }  // namespace shale
