@@ -35,6 +35,7 @@ DEEP = deep_png(16, 0, 2)
 PALETTE = deep_png(8, 3, 1, (b"PLTE", bytes(range(48))))
 SET = "convert photos {o}s --to record --quiet"
 FLIP = "python3 -c \"import sys; p = sys.argv[1]; b = bytearray(open(p, 'rb').read()); b[len(b) // 2] ^= 1; open(p, 'wb').write(b)\""
+ZIP = "python3 -c \"import sys; at, p = sys.argv[2:]; b = bytearray(open('photos.zip', 'rb').read()); b[b.rindex(b'PK' + bytes.fromhex(sys.argv[1])) + int(at)] ^= 1; open(p, 'wb').write(b)\""
 JOINED = "convert photos {o}a.lmdb --quiet && convert photos {o}b.lmdb --quiet --shuffle && convert photos {o}c.lmdb --quiet --classes cats"
 # (command, what is done then, its exit code)
 FOLLOWED = [
@@ -149,6 +150,8 @@ FOLLOWED = [
     ("convert photo {o} --to lmdb", "convert photos {o} --to lmdb"),
     ("convert left {o} --to lmdb", "convert left {o} --to lmdb --labels left.csv"),
     ("info photos.zip", "convert photos.zip {o} --to record"),
+    (ZIP + " 0304 0 {o}.zip && convert {o}.zip {o} --to record", "convert {o}.zip {o} --to record --on-error skip", 4),
+    (ZIP + " 0102 8 {o}.zip && convert {o}.zip {o} --to record", "convert {o}.zip {o} --to record --on-error skip", 4),
     ("convert image=photos.zip mask=right {o} --to lmdb", "convert image=left mask=right {o} --to lmdb"),
     ("convert flat {o} --to lmdb --labels table.xlsx", "convert flat {o} --to lmdb --labels labels.csv"),
     ("convert flat {o} --to lmdb --labels pipes.csv", "convert flat {o} --to lmdb --labels semicolons.csv"),

@@ -2,8 +2,10 @@
 
 import csv
 import gzip
+import io
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 
 from fault_case import IN_MEMORY, FaultCase
@@ -299,3 +301,89 @@ class SavedMembers(_Salvage):
         for size in (self.end + BLOCK, self.end + 2 * BLOCK, len(self.content)):
             self.bad.write_bytes(self.content[:size])
             self.ok("verify", self.bad)
+
+
+class SavedFiles(_Salvage):
+    """Of zip archives of class folders, by Python's zipfile: sizes and places are in the directory, names in both."""
+
+    def setUp(self):
+        super().setUp()
+        self.all = {f"{('cat', 'cow', 'dog')[n % 3]}/{n}.png".encode(): (n % 3, png(3 + n, 4, n)) for n in range(9)}
+        self.bad = self.folder / "bad.zip"
+        self.content = self.archive(zipfile.ZIP_STORED)
+
+    def archive(self, method, **more):
+        with zipfile.ZipFile(out := io.BytesIO(), "w", method) as archive:
+            for key, (_, image) in {**self.all, **more}.items():
+                archive.writestr(zipfile.ZipInfo(key.decode()), image, method)
+        return out.getvalue()
+
+    def header(self, key):
+        return self.content.index(key) - 30
+
+    def entry(self, key):
+        return self.content.rindex(key) - 46
+
+    def left(self, content, code, fact):
+        """Without the option it is refused; with it this is what comes out, and what is listed."""
+        self.bad.write_bytes(content)
+        done = self.refused("convert", self.bad, self.folder / "refused", "--to", "lmdb", code=code, says=(fact, "pass --on-error skip"))
+        self.assertFalse((self.folder / "refused").exists(), done.err)
+        found, listed = self.saved(self.bad)
+        self.assertEqual(found, {key: self.all[key] for key in found})
+        self.assertIn("bad.zip: byte ", listed[0][2])
+        self.assertIn(fact, listed[0][2])
+        self.ok("convert", self.bad, self.folder / "planned", "--to", "lmdb", *SKIP, "--dry-run", code=4)
+        self.ok("verify", self.out, "--against", self.bad)
+        return set(self.all) - set(found), {key.encode(): reason for key, reason, _ in listed}
+
+    def test_a_member_that_cannot_be_read_is_left_out_alone(self):
+        header, entry = self.header(b"cow/4.png"), self.entry(b"cow/4.png")
+        for at, bits, code, fact in (
+            (header, 1, 3, "expected the local header of member 'cow/4.png' here"),
+            (header + 8, 8, 3, "local header is for 'cow/4.png' (method 8), but the directory says 'cow/4.png' (0)"),
+            (entry + 8, 1, 1, "member 'cow/4.png' is encrypted"),
+            (entry + 10, 14, 1, "member 'cow/4.png' is compressed by method 14, not deflate"),
+            (entry + 20, 1, 3, "stored member 'cow/4.png' of"),
+            (entry + 42, 1, 3, "expected the local header of member 'cow/4.png' here"),
+        ):
+            with self.subTest(fact=fact):
+                content = self.content[:at] + bytes([self.content[at] ^ bits]) + self.content[at + 1 :]
+                self.assertEqual(self.left(content, code, fact), ({b"cow/4.png"}, {b"cow/4.png": "damaged-input"}))
+
+    def test_a_member_that_reaches_into_the_next_one_is_left_out_and_not_that(self):
+        self.content = self.archive(zipfile.ZIP_DEFLATED)
+        at = self.entry(b"cow/4.png") + 20
+        lost, listed = self.left(self.content[:at] + bytes([self.content[at] + 9]) + self.content[at + 1 :], 3, "members 'cow/4.png' and 'dog/5.png' overlap")
+        self.assertEqual((lost, set(listed)), ({b"cow/4.png"}, {b"cow/4.png"}))
+
+    def test_a_damaged_name_makes_no_class(self):
+        for place in (self.header(b"cow/4.png") + 30, self.entry(b"cow/4.png") + 46):
+            for name in (b"cot/4.png", b"../x4.png", b"/ow/4.png", b"c\0w/4.png"):
+                with self.subTest(place=place, name=name):
+                    content = self.content[:place] + name + self.content[place + 9 :]
+                    self.assertEqual(self.left(content, 3, "local header is for")[1].keys(), {b"cow/4.png"})
+        place = self.entry(b"cow/4.png") + 46
+        for name, listed in ((b"cow/5.png", {b"cow/4.png", b"cow/5.png"}), (b"cow/7.png", {b"cow/4.png"})):
+            with self.subTest(name=name):
+                self.assertEqual(self.left(self.content[:place] + name + self.content[place + 9 :], 3, "local header is for")[1].keys(), listed)
+
+    def test_whatever_byte_is_damaged_nothing_comes_out_wrong(self):
+        for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            self.content = self.archive(method)
+            for damage in (flipped, zeroed, grown, dropped):
+                for at in self.dice.sample(range(4, len(self.content)), 25):
+                    content = damage(self.content, at, 1)
+                    with self.subTest(method=method, damage=damage.__name__, at=at):
+                        self.bad.write_bytes(content)
+                        shutil.rmtree(self.out, ignore_errors=True)
+                        done = run("convert", self.bad, self.out, "--to", "record", *SKIP)
+                        if done.code in (1, 3):  # all of it
+                            self.assertTrue(at >= self.content.index(b"PK\1\2") or damage in (grown, dropped), done.err)
+                            self.assertRegex(done.err, "\nhint: .*(zip -FF|7z)")
+                            continue
+                        found = {key: (label, image) for key, label, image in samples_of(self.out)}
+                        self.assertEqual(found, {key: self.all[key] for key in found}, done.err)
+                        lost = {key.decode() for key in set(self.all) - set(found)}
+                        self.assertLessEqual(lost, {row[0] for row in self.listed(self.out)} if lost else lost)
+                        self.assertEqual(done.code, 4 if lost else 0, done.err)

@@ -14,7 +14,7 @@ constexpr int kMostEntered = 20'000;
 
 /// Walks all of an archive with these bytes: use(tree, member). Traps on an error that is a bug.
 template <class Use>
-void walk_archive(const std::string& bytes, const Use& use) {
+void walk_archive(const std::string& bytes, const Use& use, OnDamage on_damage = OnDamage::stop) {
   const FuzzedFile file(bytes);
   const std::string path = file.files()[0].path();
   int entered = 0;
@@ -22,6 +22,7 @@ void walk_archive(const std::string& bytes, const Use& use) {
   request.root = path;
   request.scratch_folder = "/tmp";
   request.memory_bytes = 1 << 20;
+  request.on_damage = on_damage;
   request.stop_if_asked = [&entered] {
     if (++entered > kMostEntered) throw Error(Code::interrupted, "enough");
   };

@@ -179,6 +179,19 @@ def test_damage_is_found_by_the_checksum(folder, tmp_path):
     assert b"19 samples" in run_shale("verify", tmp_path / "out").stdout
 
 
+def test_a_damaged_directory_is_made_again_by_info_zip(folder, tmp_path):
+    whole = pack(folder, tmp_path / "x.zip", "zip", "-qr0").read_bytes()
+    entry = whole.index(b"PK\1\2", whole.index(b"PK\1\2") + 1)
+    for number, content in enumerate((whole[:entry] + b"QK" + whole[entry + 2 :], whole[:-30])):
+        (tmp_path / "bad.zip").write_bytes(content)
+        told = run_shale("convert", tmp_path / "bad.zip", tmp_path / "out", *PACK, "--on-error", "skip", code=3)
+        assert f"'zip -FF {tmp_path}/bad.zip -O whole.zip' makes an archive".encode() in told.stderr
+        made = tmp_path / f"whole-{number}.zip"
+        subprocess.run(["zip", "-FF", tmp_path / "bad.zip", "-O", made], input=b"y\n", check=True, stdout=subprocess.DEVNULL)
+        run_shale("convert", made, tmp_path / f"out-{number}", *PACK, code=4)
+        assert shards(tmp_path / f"out-{number}") == shards(tmp_path / "expected")
+
+
 def test_archives_of_arrays_stay_arrays(tmp_path):
     import numpy as np
 

@@ -51,6 +51,7 @@ class ArchiveTree final : public FileTree {
       : limits_({.root = shown_archives(path, request.root),
                  .scratch_folder = request.scratch_folder,
                  .memory_bytes = request.memory_bytes / 2,
+                 .on_damage = request.on_damage,
                  .stop_if_asked = request.stop_if_asked}),
         archives_(path.archives),
         root_(path_in_archive(path.folder)),
@@ -118,14 +119,15 @@ class ArchiveTree final : public FileTree {
     const ArchiveSet::One& one = archives_.at(offset);
     ArchivedFile place{.archive = one.file, .offset = offset - one.base};
     if (one.kind == ArchiveKind::tar) return place;
-    (void)table();
-    std::uint64_t at = packed_->find(offset);
-    const std::optional<PackedMember> packed = packed_->next(at);
-    if (!packed || packed->address != offset)
-      throw Error(Code::bug, "no file of the archive begins there").at(one.path(), place.offset);
-    place.packed_bytes = packed->packed_bytes;
-    place.crc32 = packed->crc32;
+    const PackedMember& packed = packed_at(offset);
+    place.packed_bytes = packed.packed_bytes;
+    place.crc32 = packed.crc32;
+    if (!packed.damage.empty()) place.offset = one.file->file().size();  // nothing is read there
     return place;
+  }
+
+  std::string damage_of(std::uint64_t offset) override {
+    return archives_.at(offset).kind == ArchiveKind::zip ? packed_at(offset).damage : std::string();
   }
 
   std::vector<std::string> notes() const override {
@@ -152,6 +154,7 @@ class ArchiveTree final : public FileTree {
     std::string root;  // as the user gave it
     std::string scratch_folder;
     std::uint64_t memory_bytes;
+    OnDamage on_damage;
     std::function<void()> stop_if_asked;
   };
   struct Level {
@@ -170,6 +173,17 @@ class ArchiveTree final : public FileTree {
   MemberTable& table() {
     if (!table_) (void)fill_table({});
     return *table_;
+  }
+
+  // Of a file in a zip archive; the same one is asked for again and again.
+  [[nodiscard]] const PackedMember& packed_at(std::uint64_t offset) {
+    if (last_packed_ && last_packed_->address == offset) return *last_packed_;
+    (void)table();
+    std::uint64_t at = packed_->find(offset);
+    last_packed_ = packed_->next(at);
+    if (last_packed_ && last_packed_->address == offset) return *last_packed_;
+    const ArchiveSet::One& one = archives_.at(offset);
+    throw Error(Code::bug, "no file of the archive begins there").at(one.path(), offset - one.base);
   }
 
   // False if `wants_more` ended it; there is no table then.
@@ -202,6 +216,7 @@ class ArchiveTree final : public FileTree {
             .memory_bytes = limits_.memory_bytes / 4,
             .stop_if_asked = limits_.stop_if_asked,
             .scratch_folder = limits_.scratch_folder,
+            .on_damage = limits_.on_damage,
             .wants_more = std::move(wants_more)};
   }
 
@@ -496,6 +511,7 @@ class ArchiveTree final : public FileTree {
   std::vector<std::string> folders_of_archives_;
   std::optional<MemberTable> table_;
   std::optional<PackedTable> packed_;  // of zip archives
+  std::optional<PackedMember> last_packed_;
   bool has_end_marks_ = true;
   std::uint64_t back_slashes_ = 0;
 };

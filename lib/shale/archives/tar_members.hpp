@@ -9,6 +9,7 @@
 
 #include "shale/archives/archive_set.hpp"
 #include "shale/base/error.hpp"
+#include "shale/format/source.hpp"
 #include "shale/io/searchable_table.hpp"
 
 namespace shale {
@@ -67,6 +68,8 @@ struct MemberListing {
   std::uint64_t memory_bytes = 4 << 20;
   std::function<void()> stop_if_asked = [] {};
   std::string scratch_folder = {};
+  /// Of a zip archive; one of leave_out lists what cannot be read, with the reason.
+  OnDamage on_damage = OnDamage::stop;
   /// Called for each member, in any order: false ends the listing. Null: all are listed.
   std::function<bool(const Member& member)> wants_more = {};
 };

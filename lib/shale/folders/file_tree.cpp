@@ -75,6 +75,7 @@ class TreeBelow final : public FileTree {
 
   std::string fingerprint() const override { return tree_->fingerprint(); }
   ArchivedFile place_of(std::uint64_t offset) override { return tree_->place_of(offset); }
+  std::string damage_of(std::uint64_t offset) override { return tree_->damage_of(offset); }
   std::vector<std::string> notes() const override { return tree_->notes(); }
 
  private:

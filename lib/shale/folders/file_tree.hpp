@@ -76,6 +76,11 @@ class FileTree {
     (void)offset;
     return {};
   }
+  /// Why nothing of such a file can be read, in words; empty: nothing known of.
+  [[nodiscard]] virtual std::string damage_of(std::uint64_t offset) {
+    (void)offset;
+    return {};
+  }
   /// What the user should know of it after a walk, a sentence each.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 };

@@ -205,12 +205,12 @@ class FolderList final : public InputList {
     has_untaken_ = has_untaken_ || is_untaken(reason);
   }
 
-  [[nodiscard]] bool is_sample(std::string_view folder, std::string_view name,
-                               std::uint64_t offset) const {
+  bool is_sample(std::string_view folder, std::string_view name, std::uint64_t offset) const {
     if (!patterns_.empty() && patterns_.which(folder, name) != 0U) return false;
     if (!sought_.takes_by_content(name)) return sought_.takes(name);
-    const std::string path = join_path(request_.root, join_path(folder, name));
-    return begins_like_image(path, tree_->place_of(offset), request_.files.takes_decodable);
+    if (!tree_->damage_of(offset).empty()) return true;
+    return begins_like_image(join_path(request_.root, join_path(folder, name)),
+                             tree_->place_of(offset), request_.files.takes_decodable);
   }
 
   // What has no suffix of a sample. `offset`: in the archive, if it lies in one.

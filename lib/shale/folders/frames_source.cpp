@@ -83,6 +83,7 @@ class FramesList final : public InputList {
       const ArchivedFile archived = request_.tree->place_of(frame.offset);
       length += frame.bytes;
       sample.bytes += frame.bytes + archived.packed_bytes;
+      if (sample.damage.empty()) sample.damage = request_.tree->damage_of(frame.offset);
       sample.files.push_back({.path = join_path(request_.root, frame.path),
                               .bytes = frame.bytes,
                               .modified_ns = frame.modified_ns,

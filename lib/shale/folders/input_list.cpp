@@ -283,6 +283,8 @@ PendingSample pending_sample(ListedFile file, const ListedFolder& folder) {
   const auto archived = [&](std::uint64_t offset) {
     ArchivedFile place = compares_times ? ArchivedFile() : folder.archives->place_of(offset);
     sample.bytes += place.packed_bytes;
+    if (!compares_times && sample.damage.empty())
+      sample.damage = folder.archives->damage_of(offset);
     return place;
   };
   sample.cells.resize(folder.fields.size());

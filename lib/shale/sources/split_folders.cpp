@@ -39,6 +39,7 @@ std::shared_ptr<FileTree> tree_of_splits(const InputRequest& request, const Even
   if (!archive) return may_be_splits(request) ? open_folder_tree(input) : nullptr;
   const FolderRequest folder{.root = input,
                              .files = {.hidden = request.files.hidden},
+                             .on_damage = request.on_damage,
                              .scratch_folder = request.scratch_folder.empty()
                                                    ? temporary_folder()
                                                    : request.scratch_folder,

@@ -20,7 +20,8 @@ constexpr std::uint16_t kIn64 = 0xffff;  // "see the zip64 record"
 constexpr std::uint32_t kIn64Wide = 0xffffffff;
 constexpr std::uint16_t kStored = 0, kDeflated = 8;
 // Flags: encrypted, compressed patch data, strongly encrypted, directory encrypted.
-constexpr std::uint16_t kEncryptedFlags = 1U << 0 | 1U << 6 | 1U << 13, kPatchFlag = 1U << 5;
+constexpr std::uint16_t kEncryptedFlags = 1U << 0 | 1U << 6 | 1U << 13, kPatchFlag = 1U << 5,
+                        kUtf8Flag = 1U << 11;
 
 // Where the central directory lies.
 struct Directory {
@@ -279,7 +280,7 @@ class DirectoryReader {
   }
 
   [[nodiscard]] static std::string name_of(const Entry& entry, Bytes extra) {
-    constexpr std::uint16_t kUtf8Flag = 1U << 11, kUnicodePath = 0x7075;
+    constexpr std::uint16_t kUnicodePath = 0x7075;
     const std::string& name = entry.member.name;
     if ((entry.flags & kUtf8Flag) != 0) return name;
     for (ByteReader in(extra); in.remaining() >= 4;) {
@@ -446,6 +447,17 @@ ZipMember zip_member_at(const ZipEntryOfDirectory& entry, Bytes head, std::uint6
                         std::string_view where) {
   const ViewBytes none;
   return DirectoryReader(0, none, where).member_at(entry, head, directory_begin);
+}
+
+std::string name_in_local_header(const ZipEntryOfDirectory& entry, Bytes head) {
+  const std::size_t bytes = entry.member.name.size();
+  if (head.size() < kZipLocalBytes + bytes) return {};
+  ByteReader in(head.first(kZipLocalBytes));
+  if (in.read_u32() != kLocalSignature) return {};
+  in.skip(22);
+  if (in.read_u16() != bytes) return {};
+  const std::string name(as_text(head.subspan(kZipLocalBytes, bytes)));
+  return (entry.flags & kUtf8Flag) != 0 || is_utf8(name) ? name : utf8_of_code_page(name);
 }
 
 std::vector<ZipMember> read_zip_directory(std::uint64_t size, const ViewBytes& view,

@@ -81,6 +81,10 @@ inline constexpr std::uint64_t kZipLocalBytes = 30;  // of a local header, witho
 [[nodiscard]] ZipMember zip_member_at(const ZipEntryOfDirectory& entry, Bytes head,
                                       std::uint64_t directory_begin, std::string_view where);
 
+/// The name in the local header that `head` begins with, as UTF-8; empty if that is none, or if its
+/// name has another length than the entry's, which has as much room as it takes there.
+[[nodiscard]] std::string name_in_local_header(const ZipEntryOfDirectory& entry, Bytes head);
+
 /// Whether a file begins like a zip archive: with its first file, or the end of an empty one.
 [[nodiscard]] constexpr bool is_zip(std::string_view head) {
   return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
