@@ -162,6 +162,27 @@ std::vector<std::string> class_names(const JsonValue& feature) {
   return classes;
 }
 
+struct ClassFeature {
+  std::string name;  // with dots
+  std::vector<std::string> classes;
+  bool is_column = true;  // not of lists or groups
+};
+
+// Those that a feature is, or is made of.
+void find_classes(const JsonValue& feature, ClassFeature at, std::vector<ClassFeature>& all) {
+  at.classes = class_names(feature);
+  if (!at.classes.empty()) return all.push_back(std::move(at));
+  at.is_column = false;
+  if (const JsonValue* const of_list = feature.find("feature"))
+    return find_classes(*of_list, std::move(at), all);
+  if (feature.find("_type") != nullptr) return;
+  for (std::size_t i = 0; i < feature.elements.size(); ++i) {
+    const bool is_group = !feature.names.empty();  // an older list has its feature in brackets
+    const std::string name = is_group ? at.name + "." + feature.names[i] : at.name;
+    find_classes(feature.elements[i], {.name = name, .classes = {}, .is_column = false}, all);
+  }
+}
+
 void take_features(ParquetForeignFile& file) {
   const auto pair = std::ranges::find(file.footer.key_values, "huggingface", &ParquetKeyValue::key);
   if (pair == file.footer.key_values.end()) return;
@@ -171,16 +192,18 @@ void take_features(ParquetForeignFile& file) {
     file.notes.emplace_back("what the file says under 'huggingface' is not what `datasets` writes");
     return;
   }
-  for (std::size_t i = 0; i < features->names.size(); ++i) {
-    std::vector<std::string> classes = class_names(features->elements[i]);
-    if (classes.empty()) continue;
-    if (field_name_of(features->names[i]) == kLabelField) {
-      file.classes = std::move(classes);
+  std::vector<ClassFeature> all;
+  for (std::size_t i = 0; i < features->names.size(); ++i)
+    find_classes(features->elements[i], {.name = features->names[i], .classes = {}}, all);
+  for (ClassFeature& one : all) {
+    if (one.is_column && field_name_of(one.name) == kLabelField) {
+      file.classes = std::move(one.classes);
     } else {
       file.notes.push_back(
-          fmt::format("the {} class names of '{}' are not taken: only those of "
-                      "'label' are",
-                      classes.size(), printable(features->names[i])));
+          fmt::format("the {} class names of '{}' are not taken: only those of 'label' are",
+                      one.classes.size(), printable(one.name)));
+      file.left_out.add(
+          {.kind = "names", .name = std::move(one.name), .reason = "not_class_names"});
     }
   }
 }

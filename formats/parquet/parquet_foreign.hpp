@@ -44,6 +44,7 @@ struct ParquetForeignFile {
   std::optional<std::size_t> key = {};    ///< of the fields: the one with the keys, if they are any
   std::vector<std::string> classes = {};  ///< of the field `label`
   std::vector<std::string> notes = {};
+  LeftOutList left_out = {};  ///< class names of other fields
 };
 
 /// Errors: those of read_parquet_footer.

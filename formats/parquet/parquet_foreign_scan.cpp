@@ -110,7 +110,7 @@ class ForeignParquetScanner {
         std::clamp(kAllWindows / (input_.schema.fields.size() + 1), kLeastWindow, kPayloadWindow);
     auto column = std::make_unique<ReadColumn>(file_, parquet_, field, is_placed, window);
     column->slots.count_in(expansion_);
-    if (input_.reads_payload) column->slots.check_pages();
+    if (input_.reads_payload || !is_placed) column->slots.check_pages();  // read as a whole anyway
     return column;
   }
 

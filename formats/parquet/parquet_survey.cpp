@@ -39,6 +39,7 @@ class ParquetSurvey {
         parquet_(describe_foreign_parquet(file)) {}
 
   Survey run() {
+    refuse_what_is_unpacked();
     for (const ParquetForeignField& field : parquet_.fields) {
       if (!field.is_usable()) {
         leave_out(field);
@@ -59,6 +60,7 @@ class ParquetSurvey {
     place_parts(survey, has_keys);
     survey.notes = std::move(notes_);
     for (std::string& note : parquet_.notes) survey.notes.push_back(std::move(note));
+    left_out_.add(parquet_.left_out);
     survey.left_out = std::move(left_out_);
     survey.classes = std::move(parquet_.classes);
     return survey;
@@ -138,12 +140,22 @@ class ParquetSurvey {
     meet(facts.inner_length, *of_row);
   }
 
+  // Statistics are believed where they say that all is missing: then the levels are read.
+  [[nodiscard]] bool is_said_to_be_empty(const ParquetForeignField& field) const {
+    return std::ranges::all_of(parquet_.footer.row_groups, [&](const ParquetRowGroup& group) {
+      const ParquetChunk& chunk = group.chunks[field.column];
+      return chunk.nulls == chunk.slots;
+    });
+  }
+
+  // Before anything is read, for what was read afterwards.
   void refuse_what_is_unpacked() const {
     for (std::size_t i = 0; i < parquet_.fields.size(); ++i) {
       const ParquetForeignField& field = parquet_.fields[i];
       if (!field.is_usable()) continue;
-      refuse_paths_alone(i);
+      if (!facts_.empty()) refuse_paths_alone(i);
       if (!has_to_be_unpacked(parquet_, field)) continue;
+      if (facts_.empty() && is_said_to_be_empty(field)) continue;
       throw Error(Code::unsupported,
                   "the values of column '{}' are compressed or joined, so they cannot be located "
                   "in place",

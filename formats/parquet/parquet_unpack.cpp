@@ -11,6 +11,7 @@
 #include "shale/format/finding_draft.hpp"
 #include "shale/format/unpack_errors.hpp"
 #include "shale/io/free_space.hpp"
+#include "shale/io/machine_limits.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/parquet/parquet_slots.hpp"
 #include "shale/parquet/parquet_writing.hpp"
@@ -48,6 +49,8 @@ class ParquetUnpacking {
         } catch (Error& error) {
           if (error.code() == Code::limit)
             error.because(fmt::format("in column '{}'", printable(field->path)));
+          // A value may be as large as its page.
+          if (expansion_.wanted() > 0) error.hint(enough_memory_hint(2 * expansion_.wanted()));
           throw;
         }
       }
@@ -143,6 +146,7 @@ class ParquetUnpacking {
         continue;
       }
       const Bytes value = slots.value();
+      if (value.size() > kUnpackedPageBytes) expansion_.exchange(value_held_, value.size());
       if (has_lengths) values_.write(static_cast<std::uint32_t>(value.size()));
       is_flags_ ? add_flag(value[0]) : values_.write_bytes(value);
     }
@@ -196,7 +200,8 @@ class ParquetUnpacking {
   std::vector<const ParquetForeignField*> taken_;
   WrittenFile made_;
   std::uint64_t all_bytes_ = 0;
-  ParquetExpansion expansion_{request_.file.size()};
+  ParquetExpansion expansion_{request_.file.size(), request_.memory_bytes};
+  std::uint64_t value_held_ = 0;  // of a large one
   // Of the page at hand.
   LevelRuns repetition_, definition_;
   ByteWriter values_;

@@ -17,9 +17,11 @@ void ParquetExpansion::give(std::uint64_t bytes) {
 
 void ParquetExpansion::exchange(std::uint64_t& held, std::uint64_t bytes) {
   held_ -= std::exchange(held, 0);
-  if (bytes > kMostHeld - held_)
-    throw Error(Code::limit, "page of {} bytes beside {} of other columns, at most {} are held",
-                bytes, held_, kMostHeld);
+  if (bytes > most_held_ - held_) {
+    wanted_ = held_ + bytes;
+    throw Error(Code::limit, "page of {} bytes beside {} of others, at most {} are held", bytes,
+                held_, most_held_);
+  }
   held_ += held = bytes;
 }
 

@@ -16,6 +16,18 @@ namespace {
 
 constexpr int kMostSchemaDepth = 64;
 
+std::int64_t begin_of(const ParquetChunk& chunk) {
+  const std::int64_t begin = chunk.data_page_offset;
+  const std::int64_t dictionary = chunk.dictionary_page_offset.value_or(0);
+  return dictionary > 0 && dictionary < begin ? dictionary : begin;
+}
+
+Error not_in_file(const ParquetChunk& chunk, std::uint64_t end, std::string_view where) {
+  Error error(Code::damaged, "a column chunk of {} bytes at {} is not between 4 and {}",
+              chunk.stored_bytes, begin_of(chunk), end);
+  return error.at(where);
+}
+
 Error is_encrypted(std::string_view where) {
   return Error(Code::unsupported, "is encrypted, which is not supported").at(where);
 }
@@ -68,6 +80,7 @@ class FooterReader {
       }
     });
     seen.require(in_, "the footer", {1, 2, 3, 4});
+    end_chunks();
     check_sums();
     return std::move(footer_);
   }
@@ -266,7 +279,15 @@ class FooterReader {
     if (chunk.type != type)
       in_.fail(fmt::format("{} has the type {}, its column {}", kName, static_cast<int>(chunk.type),
                            static_cast<int>(type)));
-    (void)range_of(chunk, chunks_end_, where_);
+    // Of no values writers leave no page, or none that is found.
+    if (chunk.slots == 0) {
+      chunk.data_page_offset = 4;
+      chunk.dictionary_page_offset.reset();
+      chunk.stored_bytes = 0;
+    }
+    if (begin_of(chunk) < 4 || begin_of(chunk) > static_cast<std::int64_t>(chunks_end_) ||
+        chunk.stored_bytes < 0)
+      throw not_in_file(chunk, chunks_end_, where_);
     return chunk;
   }
 
@@ -312,6 +333,24 @@ class FooterReader {
     });
     seen.require(in_, kName, {1, 4, 5, 7, 9});
     if (chunk.slots < 0) in_.fail(fmt::format("{} has {} values", kName, chunk.slots));
+  }
+
+  // Some writers count bytes of others with those of a chunk.
+  void end_chunks() {
+    std::vector<std::uint64_t> begins = {chunks_end_};
+    for (const ParquetRowGroup& group : footer_.row_groups) {
+      for (const ParquetChunk& chunk : group.chunks)
+        begins.push_back(static_cast<std::uint64_t>(begin_of(chunk)));
+    }
+    std::ranges::sort(begins);
+    for (ParquetRowGroup& group : footer_.row_groups) {
+      for (ParquetChunk& chunk : group.chunks) {
+        const auto begin = static_cast<std::uint64_t>(begin_of(chunk));
+        const auto next = std::ranges::upper_bound(begins, begin);
+        const std::uint64_t end = next == begins.end() ? begin : *next;
+        chunk.stored_bytes = std::min(chunk.stored_bytes, static_cast<std::int64_t>(end - begin));
+      }
+    }
   }
 
   // Each number is within its own bounds already; together they are what a file can have.
@@ -500,16 +539,11 @@ ParquetFooter read_parquet_footer(const ViewBytes& view, std::uint64_t file_byte
 }
 
 ParquetRange range_of(const ParquetChunk& chunk, std::uint64_t end, std::string_view where) {
-  std::int64_t begin = chunk.data_page_offset;
-  if (chunk.dictionary_page_offset && *chunk.dictionary_page_offset > 0 &&
-      *chunk.dictionary_page_offset < begin)
-    begin = *chunk.dictionary_page_offset;
+  const std::int64_t begin = begin_of(chunk);
   const auto at = static_cast<std::uint64_t>(begin);
   const auto bytes = static_cast<std::uint64_t>(chunk.stored_bytes);
   if (begin < 4 || chunk.stored_bytes < 0 || at > end || bytes > end - at)
-    throw Error(Code::damaged, "a column chunk of {} bytes at {} is not between 4 and {}",
-                chunk.stored_bytes, begin, end)
-        .at(where);
+    throw not_in_file(chunk, end, where);
   return {.begin = at, .end = at + bytes};
 }
 

@@ -31,13 +31,14 @@ inline constexpr std::uint64_t kMostPathBytes = 4096;
 inline constexpr std::uint64_t kMostPageHeaderBytes = 16 << 20;
 
 /// The most rows of a file, and the most values of all its columns: a run of levels has 2^31 in a
-/// few bytes. Writers come to some 10,000 a byte where all rows are the same.
+/// few bytes. Writers come to some 5,000 a byte where all rows are the same.
 [[nodiscard]] constexpr std::uint64_t most_slots_of(std::uint64_t file_bytes) {
-  return (std::uint64_t{1} << 30) + (file_bytes << 16);
+  return (std::uint64_t{1} << 24) + (file_bytes << 14);
 }
 
 /// Reads and checks the footer: its structs are complete, columns are those of the schema, chunks
-/// lie within the file and have no more bytes than it together, rows add up. `where` is the file's
+/// begin within the file and have no more bytes than it together, rows add up. A chunk that says
+/// that it goes on behind the next one, or behind the last, ends there. `where` is the file's
 /// path. Errors: Code::damaged; Code::unsupported for encryption and for columns in other files;
 /// Code::limit for what is above one of the limits here.
 [[nodiscard]] ParquetFooter read_parquet_footer(const ViewBytes& view, std::uint64_t file_bytes,

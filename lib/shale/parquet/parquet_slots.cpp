@@ -86,7 +86,7 @@ bool ParquetSlots::begin_page() {
     const auto unpacked = static_cast<std::uint64_t>(page_.header.uncompressed_bytes);
     if (stored > kMostPageBytes) throw page_too_large(stored);
     unpacked_ = {};
-    hold(page_held_, unpacked);
+    hold(page_held_, stored + unpacked);
     unpacked_ = unpack_page(chunk_->codec, (*view_)(page_.begin(), stored), unpacked);
     levels_ = read_levels(
         [this](std::uint64_t offset, std::uint64_t length) {
@@ -124,7 +124,7 @@ void ParquetSlots::load_values(std::uint64_t values_begin) {
     const Bytes stored = (*view_)(begin, bytes);
     const auto whole = static_cast<std::uint64_t>(page_.header.uncompressed_bytes);
     unpacked_ = {};
-    hold(page_held_, page_.is_stored(chunk_->codec) ? bytes : whole);
+    hold(page_held_, page_.is_stored(chunk_->codec) ? bytes : bytes + whole);
     if (page_.is_stored(chunk_->codec)) {
       unpacked_ = copy_of(stored);
     } else if (whole < values_begin) {

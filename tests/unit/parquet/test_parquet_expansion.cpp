@@ -31,6 +31,15 @@ TEST_CASE("parquet expansion: pages of all columns together are bounded, one fol
   CHECK(two == 0);
   expansion.exchange(one, 0);
   expansion.exchange(two, ParquetExpansion::kMostHeld);
+  CHECK(expansion.wanted() == ParquetExpansion::kMostHeld + 1);
+
+  ParquetExpansion small(1000, 64);
+  std::uint64_t page = 0;
+  small.exchange(page, 64);
+  CHECK(small.wanted() == 0);
+  CHECK(error_of([&] { small.exchange(page, 65); }).message() ==
+        "page of 65 bytes beside 0 of others, at most 64 are held");
+  CHECK(small.wanted() == 65);
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ TEST_CASE("parquet footer: what is nested without end is refused, not followed")
 
 // A file of a footer with these row groups of the required column `b`, whose chunks lie in zeros.
 struct LyingGroup {
-  std::int64_t rows = 1, slots = 1, bytes = 8;
+  std::int64_t rows = 1, slots = 1, bytes = 8, at = 4;
 };
 std::vector<std::byte> file_of(const std::vector<LyingGroup>& groups, std::int64_t rows,
                                std::size_t nodes = 1, const std::string& name = "b",
@@ -170,7 +170,7 @@ std::vector<std::byte> file_of(const std::vector<LyingGroup>& groups, std::int64
     out.i32(4, 0);
     out.i64(5, group.slots);
     out.i64(7, group.bytes);
-    out.i64(9, 4);
+    out.i64(9, group.at);
     out.end();
     out.end();
     out.i64(2, 0);
@@ -200,15 +200,33 @@ TEST_CASE("parquet footer: rows and values are bounded by the size of the file, 
     return error_of([&] { (void)footer_of(file); });
   };
   CHECK(footer_of(file_of({{}, {}}, 2)).rows == 2);
-  CHECK(footer_of(file_of({{.rows = 1 << 30, .slots = 1 << 30}}, 1 << 30)).rows == 1 << 30);
+  CHECK(footer_of(file_of({{.rows = 1 << 24, .slots = 1 << 24}}, 1 << 24)).rows == 1 << 24);
+  CHECK(refusal(file_of({{.rows = 1 << 28}}, 1 << 28)).code() == Code::limit);
   // 2^63-1, once more, and 4 are 2 in 64 bits.
   const Error wrapped =
       refusal(file_of({{.rows = kHuge, .bytes = 1}, {.rows = kHuge, .bytes = 1}, {.rows = 4}}, 2));
   CHECK(wrapped.code() == Code::limit);
   CHECK(wrapped.message().starts_with("0 rows and 9223372036854775807 more, at most "));
-  const Error many = refusal(file_of({{.slots = 1 << 30}, {.slots = kHuge}}, 2));
+  const Error many = refusal(file_of({{.slots = 1 << 24}, {.slots = kHuge}}, 2));
   CHECK(many.code() == Code::limit);
-  CHECK(many.message().starts_with("1073741824 values and "));
+  CHECK(many.message().starts_with("16777216 values and "));
+}
+
+TEST_CASE("parquet footer: a chunk with too many bytes ends where the next one begins") {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const ParquetFooter footer =
+      footer_of(file_of({{.bytes = kHuge, .at = 8}, {.bytes = 100}, {.bytes = 2, .at = 14}}, 3));
+  CHECK(footer.row_groups[0].chunks[0].stored_bytes == 6);
+  CHECK(footer.row_groups[1].chunks[0].stored_bytes == 4);
+  CHECK(footer.row_groups[2].chunks[0].stored_bytes == 2);
+  for (const LyingGroup& group : {LyingGroup{.at = 3}, {.at = 17}, {.at = -1}, {.bytes = -1}})
+    CHECK(error_of([&] { (void)footer_of(file_of({group}, 1)); }).code() == Code::damaged);
+}
+
+TEST_CASE("parquet footer: a chunk of no values may be anywhere, as tables without rows have it") {
+  const ParquetFooter footer =
+      footer_of(file_of({{.rows = 0, .slots = 0, .bytes = 15, .at = 0}}, 0));
+  CHECK(footer.row_groups[0].chunks[0].stored_bytes == 0);
 }
 
 TEST_CASE("parquet footer: column chunks that lie upon each other are refused") {
