@@ -238,12 +238,27 @@ def test_row_groups_are_bounded_and_their_rows_are_whole(tmp_path, shale):
     shale("verify", "--deep", tmp_path / "out.parquet")
 
 
+def test_a_flipped_bit_in_a_file_without_index_is_found(photos, tmp_path, shale):
+    file = tmp_path / "one.parquet"
+    shale("convert", photos, file)
+    shale("verify", file)
+    content = bytearray(file.read_bytes())
+    content[content.rfind(b"\xff\xd8\xff") + 300] ^= 1
+    file.write_bytes(content)
+    found = subprocess.run([SHALE, "verify", file], capture_output=True, text=True)
+    assert found.returncode == 3 and "1 finding" in found.stdout
+
+
 def test_other_groups_are_another_dataset(photos, shale, tmp_path):
     out = tmp_path / "out"
     shale("convert", photos, out, "--to", "parquet", "--row-group-size", "2MiB")
     shale("convert", photos, out, "--to", "parquet", "--row-group-size", "2MiB")
     refused = subprocess.run([SHALE, "convert", photos, out, "--to", "parquet"], capture_output=True, text=True)
     assert refused.returncode == 1 and "row groups" in refused.stderr
+    refused = subprocess.run(
+        [SHALE, "convert", photos, tmp_path / "x", "--to", "parquet", "--row-group-size", "0"], capture_output=True, text=True
+    )
+    assert refused.returncode == 2 and "at least one row" in refused.stderr
     for size in ("100", "2GiB"):
         refused = subprocess.run(
             [SHALE, "convert", photos, tmp_path / "x", "--to", "parquet", "--row-group-size", size], capture_output=True, text=True

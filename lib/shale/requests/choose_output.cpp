@@ -148,6 +148,9 @@ void choose_output(ConvertRequest& request, const OutputOptions& options) {
   }
   if (options.row_group_bytes && !request.format.empty()) refuse_no_row_groups(request.format);
   request.row_group_bytes = options.row_group_bytes.value_or(0);
+  if (options.row_group_bytes == std::uint64_t{0})
+    throw Error(Code::usage, "--row-group-size 0: a row group holds at least one row")
+        .hint("pass --row-group-size 100MB, or leave it out");
   request.with_index = options.with_index;
   request.is_deflated = is_deflate(options);
   if (options.shard_samples == std::uint64_t{0} || options.shard_bytes == std::uint64_t{0})

@@ -163,8 +163,8 @@ std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, bo
 
 bool compares_container(const VerifyRequest& request, const Format& format,
                         const ShardLayout& layout, const InputFile& file) {
-  return request.depth != VerifyDepth::quick && layout.dialect != Dialect::own &&
-         !layout.has_checksums && proves_itself(format, file);
+  return request.depth != VerifyDepth::quick && !layout.has_checksums &&
+         proves_itself(format, file);
 }
 
 std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {
