@@ -140,6 +140,12 @@ libraries() {
   cp pugixml/src/pugi{xml,config}.hpp "$prefix/include"
   pkg_config pugixml "$(upstream "$pugixml")" -lpugixml
 
+  # What reads events: its loader and emitter are not used.
+  cflags="-Ilibyaml/include -DYAML_VERSION_STRING=\"$(upstream "$yaml")\" -DYAML_VERSION_MAJOR=0 -DYAML_VERSION_MINOR=2 -DYAML_VERSION_PATCH=5" \
+    archive yaml libyaml/src/{api,reader,scanner,parser}.c
+  cp libyaml/include/yaml.h "$prefix/include"
+  pkg_config yaml-0.1 "$(upstream "$yaml")" -lyaml
+
   cmake_library snappy -DSNAPPY_BUILD_{TESTS,BENCHMARKS}=OFF
   pkg_config snappy "$(upstream "$snappy")" -lsnappy
 
@@ -210,6 +216,7 @@ version_of() {
 zlib=$(version_of zlib) libpng=$(version_of libpng1.6) jpeg=$(version_of libjpeg-turbo) isal=$(version_of libisal)
 zstd=$(version_of libzstd) lz4=$(version_of lz4) md=$(version_of libmd) webp=$(version_of libwebp) tiff=$(version_of tiff)
 uring=$(version_of liburing) xxhash=$(version_of xxhash) lmdb=$(version_of lmdb) hdf5=$(version_of hdf5) pugixml=$(version_of pugixml) snappy=$(version_of snappy)
+yaml=$(version_of libyaml)
 
 work=$(mktemp -d)
 ended() {

@@ -13,7 +13,7 @@ program_packages=(
   g++ cmake ninja-build pkg-config
   libboost-program-options-dev libfmt-dev libisal-dev libgif-dev libjpeg62-turbo-dev libpng-dev libtiff-dev libturbojpeg0-dev libwebp-dev
   libhdf5-dev libkainjow-mustache-dev liblmdb-dev libmsgpack-cxx-dev
-  liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev libzstd-dev liblz4-dev libmd-dev libpugixml-dev libsnappy-dev python3
+  liburing-dev libxxhash-dev nlohmann-json3-dev zlib1g-dev libzstd-dev liblz4-dev libmd-dev libpugixml-dev libsnappy-dev libyaml-dev python3
 )
 test_packages=(libheif1 doctest-dev python3-dev python3-venv strace bindfs zstd zip p7zip-full)
 peer_packages=(chromium)  # shows the page of 'shale report' to tests/interop

@@ -9,6 +9,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -18,6 +19,7 @@
 #include "shale/data/field_type.hpp"
 #include "shale/data/sample_axis.hpp"
 #include "shale/data/stored_tensor.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/loading/loader.hpp"
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/sources/joined_source.hpp"
@@ -46,6 +48,13 @@ CachePolicy cache_named(const std::string& name) {
 constexpr std::size_t kRowsAtOnce = 512;
 constexpr std::uint64_t kBytesAtOnce = 32 << 20;
 constexpr std::uint64_t kIndexRowsAtOnce = 1 << 16, kColumnBytes = 16 << 20;
+
+std::vector<std::pair<std::string, nb::bytes>> file_splits(const nb::bytes& path) {
+  std::vector<std::pair<std::string, nb::bytes>> splits;
+  for (const SetOfSplit& one : files_of_splits(raw(path), 1))
+    splits.emplace_back(one.split, nb::bytes(one.word.data(), one.word.size()));
+  return splits;
+}
 
 nb::object decode_rgb8(const nb::bytes& data, const std::string& order) {
   const PixelOrder wanted = pixel_order_named(order);
@@ -465,6 +474,7 @@ void bind_reader(nb::module_& module) {
       .def_prop_ro("file", &Reader::file)
       .def_prop_ro("self_hash", &Reader::self_hash);
   module.def("decode_rgb8", &decode_rgb8, "data"_a, "order"_a);
+  module.def("file_splits", &file_splits, "path"_a);
   module.def("io_backend", [] { return std::string(Loader::io_backend()); });
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shale._shale import Reader
 
 EXPORT = "ds.with_format('arrow').map(datasets.table.embed_table_storage, batched=True).to_parquet('train.parquet')"
-_COMPARED_ROWS = 16
+_COMPARED_ROWS, _ROWS_AT_ONCE = 16, 64
 Self = TypeVar("Self", bound="HubSamples")  # that of typing came with Python 3.11
 
 
@@ -35,7 +35,8 @@ class HubSamples(SampleSequence):
         """The samples of a ``datasets.Dataset``, read from the Parquet files that it was loaded from, not from its Arrow cache.
 
         Its order and selection hold: after ``shuffle``, ``sort``, ``filter`` or ``select`` there are the same samples at the same places. Fields
-        are the columns of the files, with their names there. The number of rows, and the values of up to 16 rows, are compared with the files. Of
+        are the columns of the files, with their names there. The number of rows, and the values of up to 16 rows, are compared with the files, or of all
+        rows where ``map`` or the like may have changed some. Of
         rows that lie together, ``ds.select(range(100))``, `datasets` does not keep where they begin: these are ``indices=range(100)`` of the whole.
 
         Args:
@@ -100,7 +101,8 @@ def _files_in(reader: Reader, path: str) -> List[str]:
     files, row = [], 0
     while row < len(reader):
         name = reader.shard_name(row)
-        files.append(name if os.path.isabs(name) else os.path.join(path, name + ".parquet"))
+        file = os.path.join(path, name)  # of a set of files; a shard of shale has no suffix in its name
+        files.append(file if os.path.exists(file) else file + ".parquet")
         row = bisect.bisect_left(range(len(reader)), True, lo=row, key=lambda at: reader.shard_name(at) != name)
     return files
 
@@ -145,25 +147,45 @@ def _in_hub_cache(info: Any, split: str, commit: str) -> List[str]:
     return files if builder.name == "parquet" else []
 
 
+def _is_as_loaded(table: Any) -> bool:
+    """Whether a table is what the builder of a dataset wrote, whole and in its order: not what map() or concatenate_datasets() made."""
+    blocks = [block for row in getattr(table, "blocks", [[table]]) for block in row]
+    paths = [getattr(block, "path", None) for block in blocks]
+    if not all(paths) or len(set(paths)) < len(paths) or any(os.path.basename(path).startswith("cache-") for path in paths):
+        return False
+    return all(replay[0] in ("replace_schema_metadata", "cast") for block in blocks for replay in block.replays or ())
+
+
 def _compare(table: Any, reader: Reader, path: str) -> None:
-    """Whether files hold a table, by its length and some rows. Errors: MismatchError."""
+    """Whether files hold a table: by its length and some rows; by all rows if it may differ in any. Errors: MismatchError."""
     if len(table) != len(reader):
         error = MismatchError(f"{path}: {len(reader)} rows, but the table of the datasets.Dataset has {len(table)}")
         error.hint = "of rows that lie together 'datasets' does not keep where they begin: pass these rows to shale.Dataset(files, indices=range(begin, end))"
         raise error
     names = [field["name"] for field in reader.schema]
     reader.select(names, [""] * len(names))
-    rows = range(0, len(reader), -(-len(reader) // _COMPARED_ROWS) or 1)
-    for row, sample in zip(rows, reader.read(rows)):
-        for name, (value,) in table.slice(row, 1).to_pydict().items():
-            if name in sample and _differ(value["bytes"] if isinstance(value, dict) and "bytes" in value else value, sample[name]):
-                raise MismatchError(f"{path}: row {row}: '{name}' is another value than in the datasets.Dataset")
+    at_once = 1 if _is_as_loaded(table) else _ROWS_AT_ONCE
+    step = -(-len(reader) // _COMPARED_ROWS) or 1 if at_once == 1 else at_once
+    for begin in range(0, len(reader), step):
+        rows = range(begin, min(begin + at_once, len(reader)))
+        columns = table.slice(rows.start, len(rows)).to_pydict()
+        for place, sample in enumerate(reader.read(rows)):
+            for name, values in columns.items():
+                if name in sample and _differ(values[place], sample[name]):
+                    raise MismatchError(f"{path}: row {rows[place]}: '{name}' is another value than in the datasets.Dataset")
 
 
 def _differ(value: Any, found: Any) -> bool:
     """Of a value of Arrow and one of shale. What has another type in Python, such as a date, is not compared."""
+    if isinstance(value, dict) and "bytes" in value:
+        value = value["bytes"]
     if value is None or found is None:
-        return value is not None
-    if isinstance(value, list) and hasattr(found, "dtype"):
+        return value is not found
+    if hasattr(found, "dtype"):
         return found.tolist() != value and bool((found == found).all())  # not a number is unequal to itself
-    return type(value) is type(found) and value != found and value == value
+    if isinstance(value, list) and isinstance(found, list):
+        return len(value) != len(found) or any(map(_differ, value, found))
+    if isinstance(value, (int, float)) and isinstance(found, (int, float)):
+        return value != found and value == value
+    plain = (int, float, str, bytes)
+    return value != found if type(value) is type(found) else isinstance(value, plain) and isinstance(found, plain)

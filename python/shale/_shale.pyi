@@ -168,6 +168,9 @@ def block_rows(samples: int, block: int, lanes: int, key: int, begin: int, count
 
 def open_map(path: bytes, is_sparse: bool) -> KeyMap: ...
 def decode_rgb8(data: bytes, order: str) -> Any: ...
+def file_splits(path: bytes) -> List[Tuple[str, bytes]]:
+    """Of a folder of files of other tools that are of several splits: the name of each, and the word that stands for its files."""
+
 def io_backend() -> str:
     """How batches are read on this machine: ``"io_uring"`` or ``"threads"``."""
 

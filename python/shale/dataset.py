@@ -16,6 +16,7 @@ from shale._places import JoinedPath, place_of, words_of_place
 from shale._raw_dtypes import as_array, as_numbers, dtype_of, name_of
 from shale._results import DatasetInfo
 from shale._samples import chosen_rows
+from shale._splits import listed, path_of_split, splits_in
 from shale._words import Translation, axes_text, choices, raw_arguments
 from shale.commands import info
 from shale.errors import ContentError, Error, NotFoundError, UnsupportedError, UsageError
@@ -104,7 +105,8 @@ class Dataset(_Base):
         parse, database, axis: how a file of another tool is read: ``"plain"``, ``"msgpack"``, a layout, or patterns of keys; named databases of
             an LMDB; ``{"images": -1}``. See ``convert``. Default: what the index says, else what the file is; the first axis.
         raw, raw_offset: what files of numbers without a header hold, ``"uint16,400"`` for rows of 400, and the bytes before the first row.
-        split: name of a split, such as ``"train"``: the dataset is ``path/split``.
+        split: name of a split, such as ``"train"``: the dataset is ``path/split``, or the files of ``path`` that are of it, such as those of a
+            repository of the Hub (docs/parquet.md).
         indices: rows of the dataset, in any order, or a boolean mask: the samples are these (subsets, folds). Kept as 8 bytes
             each, or as a range. ``find``, ``column`` and ``len`` follow it.
         select: which elements of lists are read: ``select={"frames": f}`` asks ``f(count, rng)`` for each sample of a batch, before
@@ -151,7 +153,7 @@ class Dataset(_Base):
         if transform is not None and not callable(transform):
             raise UsageError(f"transform is {transform!r}, expected a function of a sample")
         root = place_of(path, on, partners)
-        self.path = root if split is None else _path_of_split(root, split)
+        self.path = root if split is None else path_of_split(root, split)
         self.index_dir = None if index_dir is None else os.path.abspath(os.fsdecode(path_bytes(index_dir, "index_dir")))
         if isinstance(as_tuple, str):
             raise UsageError(f"as_tuple is {as_tuple!r}, expected names of fields in a tuple or list")
@@ -204,9 +206,9 @@ class Dataset(_Base):
             reader = _shale.Reader(words, index_dir, self.cache, proof, self.parse, self.database, self._opened_before, *join, self.axis, self.raw, self.raw_offset)
         except Error as error:
             Translation([b"info", *words, index_dir]).apply_to(error)
-            splits = _splits_in(self.path)
+            splits = splits_in(self.path)
             if splits and not isinstance(error, UsageError):
-                raise UsageError(f"{self.path} holds {_listed(splits)}: pass split={splits[0]!r}") from error
+                raise UsageError(f"{self.path} holds {listed(splits)}: pass split={splits[0]!r}") from error
             raise
         self._opened_before = self._opened_before or reader.self_hash
         return reader
@@ -536,32 +538,6 @@ def _verify(value: Any) -> Union[bool, str]:
         return flag(value, "verify")
     except UsageError:
         raise UsageError(f"verify is {value!r}, expected 'auto', True or False") from None
-
-
-def _path_of_split(root: str, split: str) -> str:
-    name = text(split, "split")
-    path = os.path.join(root, name)
-    if not name or os.path.basename(name) != name or name in (os.curdir, os.pardir):
-        raise UsageError(f"split is {split!r}, expected the name of a folder in {root}")
-    if not os.path.isdir(path):
-        splits = _splits_in(root)
-        raise NotFoundError(f"{root}: no split {split!r}; " + (f"it holds {_listed(splits)}" if splits else "it holds no splits"))
-    return path
-
-
-def _splits_in(path: str) -> List[str]:
-    """Names of the folders that hold a dataset each."""
-    try:
-        with os.scandir(path) as entries:
-            names = [each.name for each in entries if not each.name.startswith(".")]
-        return sorted(name for name in names if os.path.exists(os.path.join(path, name, "dataset.json")))
-    except OSError:
-        return []
-
-
-def _listed(splits: List[str]) -> str:
-    shown = ", ".join(splits[:10]) + (" ..." if len(splits) > 10 else "")
-    return f"the {'split' if len(splits) == 1 else 'splits'} {shown}"
 
 
 def _position_of(indices: Any, row: int) -> Optional[int]:

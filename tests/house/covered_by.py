@@ -2,7 +2,7 @@
 
 COVERED_BY = {
     "base/date_text": ("tests/unit/numbers/test_time_text.cpp", "dates are what NumPy writes"),
-    "datasets/hub_folder": ("tests/interop/test_parquet_foreign.py", "test_what_save_to_disk_wrote_is_refused_with_its_export"),
+    "datasets/file_pattern": ("tests/unit/datasets/test_file_set.cpp", "splits in one folder are refused with a pattern"),
     "parquet/parquet_annotation": ("tests/unit/parquet/test_parquet_footer.cpp", "parquet annotation"),
     "parquet/thrift_reader": ("tests/unit/parquet/test_parquet_footer.cpp", "nested without end"),
     "parquet/hybrid_runs": ("tests/unit/parquet/test_parquet_slots.cpp", "hybrid runs"),

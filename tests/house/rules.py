@@ -76,6 +76,7 @@ THIRD_PARTIES = {
     "sha2.h": ["lib/shale/sums/"],
     "snappy": ["lib/shale/parquet/"],
     "pugixml.hpp": ["lib/shale/annotations/"],
+    "yaml.h": ["lib/shale/datasets/"],
     "liburing.h": ["lib/shale/io/"],
     "turbojpeg.h": ["lib/shale/image/", "lib/shale/pixels/", "samples/"],
     "jpeglib.h": ["lib/shale/image/", "lib/shale/pixels/"],

@@ -176,6 +176,33 @@ def test_files_with_other_values_are_refused(repository):
         shale.Dataset.from_hf(ds, repository / "data" / "train-*.parquet")
 
 
+def test_what_may_differ_in_any_row_is_compared_in_all(tmp_path):
+    file = tmp_path / "x.parquet"
+    rows = range(1000)
+    datasets.Dataset.from_dict({"text": [f"t{i}" for i in rows], "label": [i % 3 for i in rows], "n": list(rows)}).to_parquet(file)
+    ds = datasets.load_dataset("parquet", data_files=str(file), split="train")
+    with shale.Dataset.from_hf(ds.shuffle(seed=1), file) as found:
+        assert [sample["n"] for sample in found] == ds.shuffle(seed=1)["n"]
+    with shale.Dataset.from_hf(ds.map(lambda row: {"label": row["label"]}), file) as found:
+        assert len(found) == 1000
+    changed = ds.map(lambda row: {"label": 7} if row["n"] == 333 else {})
+    for made, words in (
+        (changed, "row 333: 'label'"),
+        (changed.shuffle(seed=1), "row 333: 'label'"),
+        (ds.class_encode_column("text"), "row 0: 'text'"),
+        (ds.cast_column("label", datasets.Value("string")), "row 0: 'label'"),
+        (ds.select(range(999)).add_item({"text": "x", "label": 1, "n": 5}), "row 999: "),
+        (
+            datasets.concatenate_datasets(
+                [ds.select(range(300)), ds.select(range(301, 302)), ds.select(range(300, 301)), ds.select(range(302, 1000))]
+            ),
+            "row 300: ",
+        ),
+    ):
+        with pytest.raises(shale.errors.MismatchError, match=words):
+            shale.Dataset.from_hf(made, file)
+
+
 def test_splits_are_to_be_chosen(repository):
     with pytest.raises(shale.errors.UsageError, match=r"choose a split: ds\['train'\]"):
         shale.Dataset.from_hf(loaded(repository))

@@ -37,7 +37,7 @@ bool begins_as_tar(const InputFile& file) {
 
 // Files by their first bytes, with a command that makes of {} what is read.
 struct OtherFile {
-  std::string_view begin, name, command;
+  std::string_view begin, name, command, suffix = "";
 };
 constexpr OtherFile kOtherFiles[] = {
     {std::string_view("7z\xbc\xaf\x27\x1c", 6), "a 7z archive",
@@ -47,6 +47,10 @@ constexpr OtherFile kOtherFiles[] = {
     {"MATLAB 5.0 MAT-file", "a MATLAB 5 file",
      "save it in MATLAB with -v7.3, or: python3 -c \"import numpy, scipy.io; numpy.savez('x.npz', "
      "**{{k: v for k, v in scipy.io.loadmat('{}').items() if k[0] != '_'}})\" && shale info x.npz"},
+    {"\xff\xff\xff\xff", "an Arrow file",
+     "export it: python3 -c \"import datasets; datasets.Dataset.from_file('{}').to_parquet("
+     "'x.parquet')\" && shale info x.parquet",
+     ".arrow"},
 };
 
 const Format* format_of_samples_in_tar() {
@@ -110,7 +114,9 @@ Error no_archive(const std::string& path) {
 std::optional<Error> known_but_not_read(const std::string& path) {
   const std::string begin = beginning_of(InputFile(path));
   for (const OtherFile& one : kOtherFiles) {
-    if (!begin.starts_with(one.begin)) continue;
+    // Streams of Arrow have no magic.
+    const bool is_one = begin.starts_with(one.begin) && path.ends_with(one.suffix);
+    if (!is_one) continue;
     return Error(Code::unsupported, "is {}, which is not supported as input", one.name)
         .at(path)
         .hint(fmt::format(fmt::runtime(one.command), printable(path)));

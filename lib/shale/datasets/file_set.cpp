@@ -11,14 +11,15 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <glob.h>
 
 #include "shale/base/natural_order.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/size_text.hpp"
 #include "shale/base/trimmed.hpp"
 #include "shale/data/shard_index.hpp"
 #include "shale/datasets/file_format.hpp"
+#include "shale/datasets/file_pattern.hpp"
 #include "shale/datasets/hub_folder.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
@@ -118,16 +119,6 @@ std::vector<SetMember> files_of_names(const std::string& list) {
 
 // ---- folders
 
-bool ends_with_any(std::string_view name, std::span<const std::string_view> suffixes) {
-  return std::ranges::any_of(suffixes, [&](auto suffix) { return name.ends_with(suffix); });
-}
-
-// What shale or liblmdb writes beside a file.
-bool is_about_a_file(std::string_view name) {
-  return ends_with_any(name, kListSuffixes) || name == "lock.mdb" || name.ends_with("-lock") ||
-         name.ends_with("." + std::string(kManifestName));
-}
-
 // "flowers-train.tfrecord-00000-of-00003", ".tfrecords": names that say it.
 bool has_suffix_of(const Format& format, std::string_view name) {
   const auto is_in_name = [&](std::string_view suffix) {
@@ -145,8 +136,7 @@ struct LookedAt {
 
 // What other programs write beside the files of a set; tables of theirs may be a set themselves.
 bool is_beside_files(std::string_view name) {
-  constexpr std::string_view kBeside[] = {".idx", ".parquet"};
-  return ends_with_any(name, kBeside);
+  return name.ends_with(".idx") || name.ends_with(".parquet");
 }
 
 // A name is believed here: the file is looked at when it is opened.
@@ -293,8 +283,63 @@ FilesOfFolder list_files_of(const std::string& folder) {
   return all;
 }
 
+// "toy/toy-train.tfrecord-*-of-*", if these are all files that it stands for; else one that names
+// each.
+std::string word_of_split(const std::string& folder, const std::vector<SetMember>& files) {
+  std::string pattern = join_path(folder, stem_of(files.front().name));
+  if (pattern.find_first_of("?[{") == std::string::npos && folder.find('*') == std::string::npos &&
+      files.size() > 1) {
+    const std::optional<std::vector<SetMember>> all = files_of_pattern(pattern);
+    if (all && std::ranges::equal(*all, files, {}, &SetMember::path, &SetMember::path))
+      return pattern;
+  }
+  std::vector<std::string> paths;
+  paths.reserve(files.size());
+  for (const SetMember& file : files) paths.push_back(file.path);
+  return word_of_files(paths);
+}
+
+// Those of a repository of the hub.
+std::vector<SetOfSplit> files_of_hub(const std::string& folder) {
+  std::vector<SetOfSplit> splits;
+  for (HubSplit& split : splits_of_hub(folder)) {
+    SetOfSplit& one = splits.emplace_back(SetOfSplit{.split = split.name, .files = {}});
+    for (std::string& name : split.files) {
+      std::string path = join_path(folder, name);
+      one.files.push_back({std::move(name), std::move(path)});
+    }
+  }
+  return splits;
+}
+
+// With a word for each; train first.
+std::vector<SetOfSplit> in_order(const std::string& folder, std::vector<SetOfSplit> splits) {
+  for (SetOfSplit& split : splits) split.word = word_of_split(folder, split.files);
+  std::ranges::sort(splits, [](const SetOfSplit& one, const SetOfSplit& other) {
+    return std::pair(one.split != "train", one.split) <
+           std::pair(other.split != "train", other.split);
+  });
+  return splits;
+}
+
+Error several_splits(const std::string& folder, const std::vector<SetOfSplit>& splits) {
+  std::string shown;
+  for (const SetOfSplit& split : splits) {
+    shown += fmt::format("{}{} ({})", shown.empty() ? "" : ", ", split.split,
+                         format_counted(split.files.size(), "file", "files"));
+  }
+  return Error(Code::unsupported, "holds the splits {}", shown)
+      .at(folder)
+      .hint(fmt::format("name the files of one, as in 'shale info \"{}\"'; 'shale convert' makes a "
+                        "dataset of each",
+                        printable(splits.front().word)));
+}
+
 std::optional<std::vector<SetMember>> files_of_folder(const std::string& path) {
   if (std::optional<Error> error = saved_as_arrow(path)) throw *std::move(error);
+  std::vector<SetOfSplit> splits = files_of_hub(path);
+  if (splits.size() == 1) return std::move(splits.front().files);
+  if (!splits.empty()) throw several_splits(path, in_order(path, std::move(splits)));
   const std::string folder = folder_of_files(path);
   FilesOfFolder all = list_files_of(folder);
   if (all.files.empty()) return std::nullopt;
@@ -312,107 +357,6 @@ bool is_plain_folder(const std::string& path) {
 
 bool has_set_index(const std::string& folder) {
   return stands(join_path(join_path(folder, kSetIndexFolder), kManifestName));
-}
-
-// ---- patterns
-
-bool has_wildcards(std::string_view text) {
-  return text.find_first_of("*?[") != std::string_view::npos;
-}
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty()
-             ? std::optional(number)
-             : std::nullopt;
-}
-
-constexpr std::uint64_t kMostFiles = 10'000'000;
-
-Error too_many_files() {
-  return Error(Code::limit, "the braces of the pattern stand for more than {} files", kMostFiles);
-}
-
-// What stands between two braces: "a,b", or "00..07" with its zeros; empty: it is none of these.
-std::vector<std::string> alternatives(std::string_view inside) {
-  std::vector<std::string> all;
-  if (const std::size_t dots = inside.find(".."); dots != std::string_view::npos) {
-    const auto first = number_of(inside.substr(0, dots)), last = number_of(inside.substr(dots + 2));
-    if (first && last) {
-      if (*last - *first >= kMostFiles && *last >= *first) throw too_many_files();
-      for (std::uint64_t number = *first; number <= *last; ++number)
-        all.push_back(fmt::format("{:0{}}", number, dots));
-      return all;
-    }
-  }
-  if (inside.find(',') == std::string_view::npos) return {};
-  for (std::size_t begin = 0; begin <= inside.size();) {
-    const std::size_t comma = std::min(inside.find(',', begin), inside.size());
-    all.emplace_back(inside.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return all;
-}
-
-// The names that the braces of a pattern stand for, as the shell orders them.
-void expand_braces(const std::string& pattern, std::size_t from, std::vector<std::string>& names) {
-  const std::size_t open = pattern.find('{', from), close = pattern.find('}', open);
-  if (close == std::string::npos) {
-    names.push_back(pattern);
-    if (names.size() > kMostFiles) throw too_many_files();
-    return;
-  }
-  const std::string_view text = pattern;
-  const std::vector<std::string> all = alternatives(text.substr(open + 1, close - open - 1));
-  if (all.empty()) return expand_braces(pattern, open + 1, names);
-  for (const std::string& one : all) {
-    const std::string done = std::string(text.substr(0, open)) + one;
-    expand_braces(done + std::string(text.substr(close + 1)), done.size(), names);
-  }
-}
-
-void match_wildcards(const std::string& pattern, std::vector<SetMember>& files) {
-  struct Matches : glob_t {
-    Matches() : glob_t() {}
-    ~Matches() { ::globfree(this); }
-    Matches(const Matches&) = delete;
-    Matches& operator=(const Matches&) = delete;
-  } found;
-  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) != 0) return;
-  const std::size_t begin = files.size();
-  for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-    const std::string path = found.gl_pathv[i];
-    const std::optional<std::string> file = file_of_path(path);
-    if (file && !is_about_a_file(fs::path(path).filename().string()))
-      files.push_back({path, *file});
-  }
-  std::ranges::sort(files.begin() + static_cast<std::ptrdiff_t>(begin), files.end(),
-                    is_naturally_less, &SetMember::name);
-}
-
-std::optional<std::vector<SetMember>> files_of_pattern(const std::string& pattern) {
-  const bool has_braces = pattern.find('{') != std::string::npos;
-  if (!has_braces && !has_wildcards(pattern)) return std::nullopt;
-  std::vector<std::string> names;
-  expand_braces(pattern, 0, names);
-  std::vector<SetMember> files;
-  for (const std::string& name : names) {
-    if (has_wildcards(name) && !stands(name)) {
-      match_wildcards(name, files);
-      continue;
-    }
-    std::optional<std::string> file = file_of_path(name);
-    if (!file && names.size() == 1) return std::nullopt;  // braces that are part of a name
-    if (!file) {
-      throw Error(Code::not_found, "is named by the pattern '{}', but does not exist",
-                  printable(pattern))
-          .at(name);
-    }
-    files.push_back({name, *std::move(file)});
-  }
-  if (files.empty()) return std::nullopt;
-  return files;
 }
 
 }  // namespace
@@ -438,26 +382,6 @@ bool holds_set(const std::string& path) {
   return (is_plain_folder(path) && has_set_index(path)) || files_of_set(path).has_value();
 }
 
-namespace {
-
-// "toy/toy-train.tfrecord-*-of-*", if these are all files that it stands for; else one that names
-// each.
-std::string word_of_split(const std::string& folder, const std::vector<SetMember>& files) {
-  std::string pattern = join_path(folder, stem_of(files.front().name));
-  if (pattern.find_first_of("?[{") == std::string::npos && folder.find('*') == std::string::npos &&
-      files.size() > 1) {
-    const std::optional<std::vector<SetMember>> all = files_of_pattern(pattern);
-    if (all && std::ranges::equal(*all, files, {}, &SetMember::path, &SetMember::path))
-      return pattern;
-  }
-  std::vector<std::string> paths;
-  paths.reserve(files.size());
-  for (const SetMember& file : files) paths.push_back(file.path);
-  return word_of_files(paths);
-}
-
-}  // namespace
-
 std::optional<std::vector<SetMember>> files_of_any_kind(const std::string& path) {
   if (!is_plain_folder(path)) return files_of_set(path);
   std::vector<SetMember> files;
@@ -480,11 +404,13 @@ std::optional<std::vector<SetMember>> files_of_any_kind(const std::string& path)
   return files;
 }
 
-std::vector<SetOfSplit> files_of_splits(const std::string& path) {
+std::vector<SetOfSplit> files_of_splits(const std::string& path, std::size_t least) {
   if (!is_plain_folder(path) || has_set_index(path)) return {};
+  std::vector<SetOfSplit> splits = files_of_hub(path);
+  if (!splits.empty() && splits.size() < least) return {};
+  if (!splits.empty()) return in_order(path, std::move(splits));
   const std::string folder = folder_of_files(path);
   const FilesOfFolder all = list_files_of(folder);
-  std::vector<SetOfSplit> splits;
   for (const SetMember& file : all.files) {
     const std::string_view split = split_in(file.name);
     if (split.empty()) return {};
@@ -499,13 +425,7 @@ std::vector<SetOfSplit> files_of_splits(const std::string& path) {
       return {};
     one.files.push_back(file);
   }
-  if (splits.size() < 2) return {};
-  for (SetOfSplit& split : splits) split.word = word_of_split(folder, split.files);
-  std::ranges::sort(splits, [](const SetOfSplit& one, const SetOfSplit& other) {
-    return std::pair(one.split != "train", one.split) <
-           std::pair(other.split != "train", other.split);
-  });
-  return splits;
+  return splits.size() < least ? std::vector<SetOfSplit>() : in_order(folder, std::move(splits));
 }
 
 std::optional<std::vector<SetMember>> files_of_words(const std::vector<std::string>& words) {
@@ -518,21 +438,6 @@ std::optional<std::vector<SetMember>> files_of_words(const std::vector<std::stri
     files.push_back({word, *std::move(file)});
   }
   return files;
-}
-
-std::string word_of_files(const std::vector<std::string>& paths) {
-  if (paths.size() == 1) return paths.front();
-  std::string word;
-  for (const std::string& path : paths) {
-    if (path.find_first_of(",{}") != std::string::npos) {
-      throw Error(Code::usage, "has a comma or a brace in its name, and is one of several files")
-          .at(path)
-          .hint(
-              "put the names into a text file, one per line, and pass @ and its name: @files.txt");
-    }
-    word += (word.empty() ? "{" : ",") + path;
-  }
-  return word + "}";
 }
 
 std::string note_on_words(const std::vector<std::string>& words) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shale/base/error.hpp"
+#include "shale/datasets/file_pattern.hpp"
 
 // Several files of another tool that are one dataset: the samples of one file after those of the
 // other (docs/foreign.md). They are named by
@@ -16,11 +17,6 @@
 // - a pattern, "train-*.tfrecord" or "{train,val}-{00..07}.h5": brace by brace, else naturally.
 
 namespace shale {
-
-struct SetMember {
-  std::string name;  ///< as the list has it, or within the folder
-  std::string path;
-};
 
 /// The files that a path stands for, in their order; nullopt: it is none of
 /// these. What lies beside the files in a folder (hidden files, text, what shale writes about a
@@ -50,18 +46,16 @@ struct SetOfSplit {
 };
 
 /// The files of a folder that are a set per split, as their names say ("train-00000-of-00010",
-/// "val.h5"): train first, the others by their names. Empty: it is another folder. Errors: same as
-/// files_of_set.
-[[nodiscard]] std::vector<SetOfSplit> files_of_splits(const std::string& folder);
+/// "val.h5"), or as a repository of the hub has them (hub_folder.hpp): train first, the others by
+/// their names. Empty: it is another folder, or there are fewer splits than `least`. Errors: same
+/// as files_of_set.
+[[nodiscard]] std::vector<SetOfSplit> files_of_splits(const std::string& folder,
+                                                      std::size_t least = 2);
 
 /// Several paths as one set, in the order of the words; nullopt: not all are files of other tools
 /// that are read in place.
 [[nodiscard]] std::optional<std::vector<SetMember>> files_of_words(
     const std::vector<std::string>& words);
-
-/// One word that stands for several paths in this order: a pattern that names each. Errors:
-/// Code::usage for a name that no pattern can have.
-[[nodiscard]] std::string word_of_files(const std::vector<std::string>& paths);
 
 /// What the user is told of words in the order of their characters, as a shell puts the names that
 /// a pattern stands for, where that is not the order of the numbers in them; else empty.

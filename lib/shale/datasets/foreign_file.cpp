@@ -12,6 +12,7 @@
 #include "shale/data/field_choice.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
+#include "shale/datasets/hub_folder.hpp"
 #include "shale/datasets/index_change.hpp"
 #include "shale/format/list_elements.hpp"
 #include "shale/io/atomic_file.hpp"
@@ -249,7 +250,10 @@ class Indexing {
     Survey survey =
         survey_file(format, files_[0], parsing_, events_.of_walk(), request_.takes_damaged);
     lost_ = std::move(survey.lost);
-    if (request_.schema != nullptr) widen(survey, *request_.schema, request_.beside);
+    if (request_.schema != nullptr) {
+      if (request_.drops_keys) survey.schema.has_keys = survey.layout.has_keys = false;
+      widen(survey, *request_.schema, request_.beside);
+    }
     validate_schema(survey.schema);
     if (survey.layout.rows.has_strides()) refuse_empty_rows(survey.schema, survey.samples);
     refuse_values_of_rows(survey.layout);
@@ -260,6 +264,7 @@ class Indexing {
     manifest_.classes = std::move(survey.classes);
     manifest_.layout = std::move(survey.layout);
     manifest_.left_out = std::move(survey.left_out);
+    add_hub_classes(manifest_, request_.file);
     shard_.name = name_;
     shard_.files = {{name_, files_[0].size(), {}}};
     shard_.bases = std::move(survey.bases);

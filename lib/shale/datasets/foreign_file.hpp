@@ -42,6 +42,7 @@ struct ForeignRequest {
   /// With `schema`: the fields whose values are next to the index (ShardLayout::has_values) since
   /// they do so in some file of the set; the empty name: the keys.
   std::set<std::string> beside = {};
+  bool drops_keys = false;     ///< with `schema`: the set has none (JoinedFiles)
   bool takes_damaged = false;  ///< for index_without_name: only what is whole (Format::salvage)
 };
 

@@ -479,9 +479,7 @@ class SetIndexing {
             .hint("'shale convert' reads the set");
       }
       ForeignRequest indexing = indexing_of(member, 1);
-      indexing.schema = &as.schema;
-      indexing.beside = as.beside;
-      indexing.with_checksums = as.has_checksums;
+      ask_for(indexing, as);
       const KnownFile made = make(indexing, place, events_);
       keep_line(made);
       set_.replace(number, member, as_opened(made, member.path));

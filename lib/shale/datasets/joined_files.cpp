@@ -21,6 +21,7 @@
 #include "shale/io/input_file.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/io/write_fully.hpp"
+#include "shale/shards/dataset_reader.hpp"
 
 namespace shale {
 namespace {
@@ -121,6 +122,13 @@ IndexedAs columns_of_index(const Manifest& manifest) {
   return {manifest.schema, manifest.layout.has_checksums, fields_beside(manifest)};
 }
 
+void ask_for(ForeignRequest& indexing, const IndexedAs& as) {
+  indexing.schema = &as.schema;
+  indexing.beside = as.beside;
+  indexing.drops_keys = !as.schema.has_keys;
+  indexing.with_checksums = as.has_checksums;
+}
+
 JoinedFiles::JoinedFiles(std::string place, const std::vector<std::string>& fields)
     : place_(std::move(place)),
       takes_labels_(fields.empty() || std::ranges::find(fields, kLabel) != fields.end()) {}
@@ -141,14 +149,31 @@ void JoinedFiles::refuse_other_kind(const SetMember& member, const Manifest& man
   compare(name_of(ours.dialect), name_of(theirs.dialect));
   if (ours.dialect == Dialect::keys) compare(ours.keys, theirs.keys);
   compare(ours.database, theirs.database);
-  compare(ours.has_keys ? "with keys" : "without keys",
-          theirs.has_keys ? "with keys" : "without keys");
+  if (!are_keys_dropped_)
+    compare(ours.has_keys ? "with keys" : "without keys",
+            theirs.has_keys ? "with keys" : "without keys");
   if (found.empty()) return;
   throw Error(Code::unsupported, "is of another kind than '{}', the first file of the set",
               printable(first_name_))
       .at(member.path)
       .because(fmt::format("found {}, expected {}", found, expected))
       .hint("convert the files of each kind on their own");
+}
+
+// Keys that not all files have are none: the key of a row is its number.
+void JoinedFiles::drop_keys(const Manifest& manifest) {
+  const bool differ = manifest_.layout.has_keys != manifest.layout.has_keys;
+  const bool are_arrays = format_of(manifest).list_contents != nullptr;  // theirs are another table
+  if (are_keys_dropped_ || !differ || are_arrays) return;
+  are_keys_dropped_ = true;
+  manifest_.layout.has_keys = manifest_.schema.has_keys = false;
+  manifest_.layout.key_part = 0;
+  // The column that has them in some files may be a field of the others, which all have then.
+  const Schema &with = manifest.layout.has_keys ? manifest.schema : manifest_.schema,
+               &without = manifest.layout.has_keys ? manifest_.schema : manifest.schema;
+  are_keys_fields_ = std::ranges::any_of(without.fields, [&](const Field& field) {
+    return field.kind == Kind::text && !with.find(field.name);
+  });
 }
 
 std::size_t JoinedFiles::number_of(const Manifest& manifest) {
@@ -178,6 +203,7 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
     manifest_.classes.clear();
     first_name_ = member.name;
   } else {
+    drop_keys(manifest);
     refuse_other_kind(member, manifest);
     if (is_fixed)
       refuse_other_fields(manifest_.schema, manifest.schema, member, first_name_);
@@ -209,6 +235,7 @@ bool JoinedFiles::add(const SetMember& member, const OpenedDataset& file) {
   take_classes(member, manifest);
   for (const LostSamples& lost : file.lost) lost_.emplace_back(lost).range.before += rows_;
   rows_ += manifest.digest.samples;
+  if (manifest.layout.has_keys) rows_with_keys_ += manifest.digest.samples;
   manifest_.payload_bytes += manifest.payload_bytes;
   fingerprints_ += manifest.source.fingerprint.hex() + "\n";
   shards_.push_back(shard_of(member, file));
@@ -307,6 +334,12 @@ std::vector<std::string> JoinedFiles::all_notes() const {
                     printable(named_by_), format_counted(classes_.size(), "class", "classes"),
                     printable(without_classes_)));
   }
+  if (are_keys_dropped_) {
+    all.push_back(fmt::format(
+        "{} of {} have keys and the others none: the key of each sample is its number{}",
+        rows_with_keys_, format_counted(rows_, "sample", "samples"),
+        are_keys_fields_ ? "" : ", and those keys are left out"));
+  }
   for (const Note& note : notes_) {
     const std::string others =
         note.others == 0
@@ -317,12 +350,21 @@ std::vector<std::string> JoinedFiles::all_notes() const {
   return all;
 }
 
-IndexedAs JoinedFiles::indexed_as() const {
-  IndexedAs as{manifest_.schema, manifest_.layout.has_checksums, beside_};
-  std::erase_if(as.beside, [&](const std::string& field) {
+std::set<std::string> JoinedFiles::beside() const {
+  std::set<std::string> all = beside_;
+  // Keys were, so they may be in any field of text now.
+  if (are_keys_dropped_ && all.erase("") > 0) {
+    for (const Field& field : manifest_.schema.fields)
+      if (field.kind == Kind::text) all.insert(field.name);
+  }
+  std::erase_if(all, [&](const std::string& field) {
     return !field.empty() && !manifest_.schema.find(field);
   });
-  return as;
+  return all;
+}
+
+IndexedAs JoinedFiles::indexed_as() const {
+  return {manifest_.schema, manifest_.layout.has_checksums, beside()};
 }
 
 std::vector<std::size_t> JoinedFiles::misfits() const {
@@ -347,7 +389,9 @@ std::vector<std::string> JoinedFiles::arrays_of(std::size_t number) const {
 }
 
 void JoinedFiles::replace(std::size_t number, const SetMember& member, const OpenedDataset& file) {
+  manifest_.payload_bytes -= shards_[number].payload_bytes;
   shards_[number] = shard_of(member, file);
+  manifest_.payload_bytes += shards_[number].payload_bytes;
   kind_of_[number] = number_of(file.manifest);
   kept_[number] = keep_index(file, shards_[number]);
 }
@@ -355,7 +399,12 @@ void JoinedFiles::replace(std::size_t number, const SetMember& member, const Ope
 OpenedDataset JoinedFiles::finish() && {
   OpenedDataset set;
   manifest_.layout.field_part.resize(manifest_.schema.fields.size(), 0);
-  if (!beside_.empty()) place_parts(manifest_.layout, manifest_.schema, beside_);
+  if (!beside_.empty()) place_parts(manifest_.layout, manifest_.schema, beside());
+  if (are_keys_dropped_ && !are_keys_fields_)
+    manifest_.left_out.add({.kind = "column",
+                            .name = "key",
+                            .reason = "not_in_all_files",
+                            .samples = rows_with_keys_});
   manifest_.layout.has_elements =
       manifest_.schema.has_lists() && std::ranges::none_of(shards_, [](const ManifestShard& shard) {
         return shard.elements.name.empty();

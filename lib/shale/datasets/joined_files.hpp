@@ -16,12 +16,15 @@ namespace shale {
 
 /// What decides which columns such an index has.
 [[nodiscard]] IndexedAs columns_of_index(const Manifest& manifest);
+struct ForeignRequest;
+/// That these are the columns. `as` is borrowed.
+void ask_for(ForeignRequest& indexing, const IndexedAs& as);
 
 /// The files of a set as one dataset, a shard each. They may differ in what a field can say of
 /// several: a side of a tensor becomes free, a field that some lack optional, a feature that has
 /// one value in each sample of a file and several in another a list. Then the indexes of some do
 /// not fit the schema of all: those files are opened again, by that schema. What cannot be located
-/// in one file is left out of all.
+/// in one file is left out of all, and keys that some have not got are no keys.
 class JoinedFiles {
  public:
   /// `place`: the list, folder or pattern, for messages; `fields`: those that are wanted, empty:
@@ -71,6 +74,8 @@ class JoinedFiles {
   void take_notes(const SetMember& member, const std::vector<std::string>& notes);
   [[nodiscard]] std::vector<std::string> all_notes() const;
   std::size_t number_of(const Manifest& manifest);
+  void drop_keys(const Manifest& manifest);
+  [[nodiscard]] std::set<std::string> beside() const;
 
   std::string place_, first_name_, fingerprints_;
   bool takes_labels_ = true;
@@ -83,7 +88,8 @@ class JoinedFiles {
   std::vector<ManifestShard> shards_;
   std::vector<FileFingerprint> states_;
   std::vector<Note> notes_;
-  std::uint64_t rows_ = 0;
+  std::uint64_t rows_ = 0, rows_with_keys_ = 0;
+  bool are_keys_dropped_ = false, are_keys_fields_ = false;
   std::vector<LostSamples> lost_;
   std::vector<std::shared_ptr<const void>> kept_;  // a temporary index of each file
   std::shared_ptr<const NamelessFile> lists_;      // small temporary ones, one after the other

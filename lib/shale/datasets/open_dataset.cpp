@@ -21,6 +21,7 @@
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
+#include "shale/datasets/hub_folder.hpp"
 #include "shale/datasets/index_change.hpp"
 #include "shale/datasets/joined_files.hpp"
 #include "shale/datasets/set_index.hpp"
@@ -126,6 +127,7 @@ void take_unpacked(OpenedDataset& dataset, const std::string& file, UnpackedFile
   dataset.notes = std::move(unpacked.report.notes);
   dataset.manifest.left_out = std::move(unpacked.report.left_out);
   dataset.manifest.classes = std::move(unpacked.report.classes);
+  add_hub_classes(dataset.manifest, file);
   take_lost(dataset, file, std::move(unpacked.report.lost));
   using Kept = std::vector<std::shared_ptr<const void>>;
   dataset.temporary_index =
@@ -320,11 +322,7 @@ OpenedDataset open_file(const DatasetRequest& request, const std::string& file, 
     dataset.shards = {};
   }
   ForeignRequest indexing = indexing_of(request, file, parsing);
-  if (as != nullptr) {
-    indexing.schema = &as->schema;
-    indexing.beside = as->beside;
-    indexing.with_checksums = as->has_checksums;
-  }
+  if (as != nullptr) ask_for(indexing, *as);
   index_for_now(dataset, request, std::move(indexing), stands_alone, events);
   return dataset;
 }
@@ -343,6 +341,7 @@ OpenedDataset unpack_again(const DatasetRequest& request, const SetMember& membe
   ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
   indexing.scratch_folder = temporary_folder();
   indexing.schema = &again.as.schema;
+  indexing.drops_keys = !again.as.schema.has_keys;
   indexing.with_checksums = again.as.has_checksums;
   // Of a file without keys that say where fields are: names of the fields that are to be arrays.
   for (const std::string& field : again.arrays)
