@@ -1,69 +1,15 @@
 """Parquet files by the programs that write them: pyarrow over its codecs, encodings and page versions, and `datasets`."""
 
-import datetime
-import decimal
 import itertools
-import json
+import re
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import shale
-from conftest import jpeg, run_shale
-
-ROWS = 50
-HUGGINGFACE = {
-    "info": {
-        "features": {
-            "image": {"_type": "Image"},
-            "label": {"names": ["cat", "dog"], "_type": "ClassLabel"},
-            "caption": {"dtype": "string", "_type": "Value"},
-        }
-    }
-}
-IMAGES = [jpeg(i) for i in range(ROWS)]
-MEDIA = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-
-
-def table(rows=range(ROWS), paths=True):
-    columns = {
-        "image": pa.array([{"bytes": IMAGES[i], "path": f"{i:04}.jpg" if paths else None} for i in rows], MEDIA),
-        "label": pa.array([i % 2 for i in rows], pa.int64()),
-        "caption": pa.array([f"caption {i} ä" for i in rows]),
-        "score": pa.array([None if i == 3 else i * 0.5 for i in rows], pa.float32()),
-        "boxes": pa.array([[[1.0, 2.0, 3.0, float(i)]] * (i % 3) for i in rows], pa.list_(pa.list_(pa.float64()))),
-        "tags": pa.array([[f"t{j}" for j in range(i % 3)] for i in rows], pa.list_(pa.string())),
-        "embedding": pa.array([[float(i)] * 8 for i in rows], pa.list_(pa.float32())),
-        "when": pa.array([datetime.datetime(2026, 11, 29, 13, 5, i) for i in rows], pa.timestamp("us")),
-        "price": pa.array([decimal.Decimal("-1.25") * i for i in rows], pa.decimal128(10, 2)),
-        "flag": pa.array([i % 3 == 0 for i in rows]),
-        "small": pa.array([i * 4 for i in rows], pa.uint8()),
-    }
-    return pa.table(columns).replace_schema_metadata({"huggingface": json.dumps(HUGGINGFACE)})
-
-
-def check(found, i):
-    assert bytes(found["image"]) == IMAGES[i]
-    assert found["label"] == i % 2
-    assert found["caption"] == f"caption {i} ä"
-    assert found["score"] == (None if i == 3 else i * 0.5)
-    np.testing.assert_array_equal(found["boxes"], np.array([[1, 2, 3, i]] * (i % 3), "<f8").reshape(-1, 4))
-    assert list(found["tags"]) == [f"t{j}" for j in range(i % 3)]
-    np.testing.assert_array_equal(found["embedding"], np.full(8, i, "<f4"))
-    assert found["when"] == f"2026-11-29T13:05:{i:02}"
-    assert decimal.Decimal(found["price"]) == decimal.Decimal("-1.25") * i
-    assert found["flag"] == (i % 3 == 0)
-    assert found["small"] == i * 4
-
-
-def check_set(path, rows=range(ROWS), **options):
-    with shale.Dataset(path, **options) as dataset:
-        assert len(dataset) == len(rows)
-        for row, i in enumerate(rows):
-            check(dataset[row], i)
-        assert list(dataset.classes) == ["cat", "dog"]
-
+from conftest import run_shale
+from parquet_tables import IMAGES, MEDIA, ROWS, check_set, table
 
 STORED = {"image.bytes": "none", "caption": "snappy", "label": "zstd", "tags.list.element": "gzip", "score": "snappy"}
 
@@ -211,3 +157,47 @@ def test_flipped_bits_are_an_error_or_another_file(tmp_path):
             content[at] ^= 1 << int(random.integers(8))
         file.write_bytes(content)
         run_shale("verify", file, code=(0, 1, 3))
+
+
+def test_a_page_larger_than_the_memory_is_refused_with_what_is_enough(tmp_path):
+    file, out = tmp_path / "x.parquet", tmp_path / "out"
+    pq.write_table(pa.table({"blob": [bytes(40 << 20)], "n": [1]}), file, compression="zstd", use_dictionary=False, write_statistics=False)
+    words = ["convert", file, out, "--to", "record"]
+    refused = run_shale(*words, "--memory", "16MiB", code=1).stderr.decode()
+    assert "in column 'blob'" in refused
+    run_shale(*words, "--memory", re.search(r"(\d+MiB) is enough", refused)[1])
+    with shale.Dataset(out) as dataset:
+        assert dataset[0]["blob"] == bytes(40 << 20)
+
+
+def test_what_cannot_be_located_is_refused_before_a_page_is_read(tmp_path):
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"blob": [b"x" * 1000, None]}), file, compression="zstd", use_dictionary=False)
+    content = bytearray(file.read_bytes())
+    content[60:90] = bytes(30)
+    file.write_bytes(content)
+    assert b"cannot be located in place" in run_shale("info", file, code=1).stderr
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_a_table_without_rows_has_no_samples(tmp_path, dictionary):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    pq.write_table(pa.table({"a": [1, 2]}), folder / "a.parquet")
+    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), folder / "b.parquet", use_dictionary=dictionary)
+    with shale.Dataset(folder / "b.parquet") as dataset:
+        assert len(dataset) == 0
+    run_shale("convert", folder, tmp_path / "out", "--to", "record")
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [dataset[i]["a"] for i in range(2)] == [1, 2]
+
+
+def test_small_columns_are_compared_with_the_crc_of_their_pages(tmp_path):
+    file = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"s": ["a", "bb", None, "a"]}), file, compression="lz4", write_page_checksum=True, write_statistics=False)
+    content = bytearray(file.read_bytes())
+    content[content.index(b"\x01\0\0\0a") + 4] ^= 2
+    file.write_bytes(content)
+    with pytest.raises(shale.errors.DamagedError, match="page has the CRC"):
+        shale.Dataset(file)
+    assert b"page has the CRC" in run_shale("cat", file, "0", "--field", "s", code=3).stderr

@@ -39,7 +39,7 @@ def manifest_of(folder):
 # ---- the bytes of the program
 
 
-@pytest.mark.parametrize("to", ["record", "lmdb", "hdf5"])
+@pytest.mark.parametrize("to", ["record", "lmdb", "hdf5", "parquet"])
 def test_a_writer_writes_the_bytes_of_a_conversion(photos, tmp_path, to):
     run_shale("convert", photos, tmp_path / "converted", "--to", to, "--shard-size", "1300KiB", "--quiet")
     classes = names_in(photos)
@@ -55,7 +55,7 @@ def test_a_writer_writes_the_bytes_of_a_conversion(photos, tmp_path, to):
     run_shale("verify", tmp_path / "written", "--deep")
 
 
-@pytest.mark.parametrize("name", ["train.lmdb", "train.h5", "train.tfrecord"])
+@pytest.mark.parametrize("name", ["train.lmdb", "train.h5", "train.tfrecord", "train.parquet"])
 def test_a_suffix_makes_it_the_one_file_of_a_conversion(photos, tmp_path, name):
     run_shale("convert", photos, tmp_path / name, "--quiet")
     written = from_iterable(photo_samples(photos), tmp_path / f"w-{name}", schema=PHOTO, classes=names_in(photos), with_index=True)
@@ -70,7 +70,7 @@ def test_to_must_agree_with_the_suffix(tmp_path):
     assert names_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["train.tfrecords", "train.parquet", "x.zip", "x.csv", "x.LMDB"])
+@pytest.mark.parametrize("name", ["train.tfrecords", "train.arrow", "x.zip", "x.csv", "x.LMDB"])
 def test_a_suffix_of_no_format_is_refused_as_a_conversion_refuses_it(photos, tmp_path, name):
     converted = run_shale("convert", photos, tmp_path / name, code=2).stderr.decode()
     with pytest.raises(errors.UsageError, match="no format was chosen, and none has the suffix ") as caught:
