@@ -83,8 +83,6 @@ std::string check_text(const InputCheck& check, const std::string& path) {
         fmt::format("  {:<9}a conversion refuses it: {}{}; {}\n", "refused",
                     check.refusal->file().empty() ? "" : printable(check.refusal->file()) + ": ",
                     check.refusal->message(), check.refusal->hint());
-  } else {
-    text += fmt::format("next: shale convert {} out --to record\n", shell_word(path));
   }
   return text;
 }
@@ -197,6 +195,7 @@ PlannedInput planned_input(const ConvertRequest& request, const Events& events) 
 
 int info_of_input(const InputRequest& request, Console& console) {
   Json json = {{"version", kInfoVersion}, {"kind", "splits"}, {"complete", true}};
+  bool is_refused = false;
   for_each_split(request, console.events(), [&](const InputRequest& one, const std::string& name) {
     const InputCheck check = check_input(one, CheckDepth::survey, {}, console.events());
     if (name.empty()) {
@@ -204,9 +203,15 @@ int info_of_input(const InputRequest& request, Console& console) {
     } else {
       json["splits"][name] = input_facts(check);
     }
+    is_refused = is_refused || check.refusal;
     if (!console.is_json()) console.print(check_text(check, one.inputs.front()));
   });
-  if (console.is_json()) console.report(json, "");
+  // Of splits one command, which gives all of them the classes of "train".
+  if (console.is_json())
+    console.report(json, "");
+  else if (!is_refused)
+    console.print(fmt::format("next: shale convert {} out --to record\n",
+                              shell_word(request.inputs.front())));
   return kDone;
 }
 

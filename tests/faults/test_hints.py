@@ -149,6 +149,7 @@ FOLLOWED = [
     # ---- what is read
     ("convert photo {o} --to lmdb", "convert photos {o} --to lmdb"),
     ("convert left {o} --to lmdb", "convert left {o} --to lmdb --labels left.csv"),
+    ("convert mnist {o} --to lmdb", "convert image=mnist/train-images-idx3-ubyte label=mnist/train-labels-idx1-ubyte {o} --to lmdb"),
     ("info photos.zip", "convert photos.zip {o} --to record"),
     (ZIP + " 0304 0 {o}.zip && convert {o}.zip {o} --to record", "convert {o}.zip {o} --to record --on-error skip", 4),
     (ZIP + " 0102 8 {o}.zip && convert {o}.zip {o} --to record", "convert {o}.zip {o} --to record --on-error skip", 4),
@@ -430,6 +431,8 @@ class Hints(FaultCase):
             **{f"{side}/{n}.png": png(5, 5, seed=n) for side in ("left", "right") for n in (1, 2)},
             "more/cats/other.jpg": RGB_JPEG,
             "birds/birds/one.jpg": RGB_JPEG,
+            "mnist/train-images-idx3-ubyte": b"\0\0\x08\3" + bytes((0, 0, 0, 2)) * 3 + bytes(8),
+            "mnist/train-labels-idx1-ubyte": b"\0\0\x08\1\0\0\0\2ab",
             "hidden/cats/1.jpg": RGB_JPEG,
             "hidden/.dogs/2.jpg": RGB_JPEG,
             "loose/cats/1.jpg": RGB_JPEG,

@@ -312,9 +312,9 @@ class SavedFiles(_Salvage):
         self.bad = self.folder / "bad.zip"
         self.content = self.archive(zipfile.ZIP_STORED)
 
-    def archive(self, method, **more):
+    def archive(self, method, more=()):
         with zipfile.ZipFile(out := io.BytesIO(), "w", method) as archive:
-            for key, (_, image) in {**self.all, **more}.items():
+            for key, (_, image) in [*self.all.items(), *more]:
                 archive.writestr(zipfile.ZipInfo(key.decode()), image, method)
         return out.getvalue()
 
@@ -356,6 +356,10 @@ class SavedFiles(_Salvage):
         at = self.entry(b"cow/4.png") + 20
         lost, listed = self.left(self.content[:at] + bytes([self.content[at] + 9]) + self.content[at + 1 :], 3, "members 'cow/4.png' and 'dog/5.png' overlap")
         self.assertEqual((lost, set(listed)), ({b"cow/4.png"}, {b"cow/4.png"}))
+
+    def test_a_photo_that_is_named_like_a_folder_is_not_passed_over(self):
+        lost, listed = self.left(self.archive(zipfile.ZIP_STORED, [(b"dog/9.png/", (2, png(4, 4)))]), 3, "has the name of a folder")
+        self.assertEqual((lost, set(listed)), (set(), {b"dog/9.png"}))
 
     def test_a_damaged_name_makes_no_class(self):
         for place in (self.header(b"cow/4.png") + 30, self.entry(b"cow/4.png") + 46):

@@ -27,6 +27,36 @@ def flat_fixture(tmp_path_factory):
     return folder
 
 
+def test_an_expression_with_back_slashes_is_found_in_the_manifest(tmp_path):
+    for number, name in enumerate(("cam1/dog.jpg", "cam22/cat.jpg", "cam3/dog.jpg")):
+        (tmp_path / "in" / name).parent.mkdir(parents=True)
+        (tmp_path / "in" / name).write_bytes(jpeg(number))
+    words = "--to", "record", "--quiet", "--label-from", r"cam\d+/(?P<label>[a-z]+)\.jpg"
+    for _ in range(2):  # the second time nothing is done
+        run_shale("convert", tmp_path / "in", tmp_path / "out", *words)
+    assert shale.Dataset(tmp_path / "out").classes == ["cat", "dog"]
+    run_shale("verify", tmp_path / "out", "--against", tmp_path / "in")
+    shard = tmp_path / "out/shard-000000.tfrecord"
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:99] + b"?" + whole[100:])
+    run_shale("repair", tmp_path / "out", "--from", tmp_path / "in", "--quiet")
+    assert shard.read_bytes() == whole
+
+
+def test_numbers_beyond_doubles_make_no_text(flat, tmp_path):
+    def convert(first, code=0):
+        rows = "".join(f"{row[0]},{first if number == 0 else number / 4}\n" for number, row in enumerate(ROWS))
+        (tmp_path / "l.csv").write_text(rows)
+        return run_shale("convert", flat, tmp_path / "out", "--to", "record", "--labels", tmp_path / "l.csv", "--overwrite", code=code).stderr
+
+    for tiny in ("1e-400", "-2.5E-999"):
+        convert(tiny)
+        labels = [sample["label"] for sample in shale.Dataset(tmp_path / "out", decode=None)]
+        assert labels == [0.0] + [number / 4 for number in range(1, COUNT)]
+    for large in ("1e400", "-1.5e999", "0." + "0" * 400 + "1"):
+        assert f"row 1: label '{large}' does not fit into a real number".encode() in convert(large, code=1)
+
+
 def text_of(rows, header=None, **dialect):
     into = io.StringIO(newline="")
     writer = csv.writer(into, **dialect)

@@ -13,6 +13,12 @@ from conftest import run_shale
 ROWS = 60
 
 
+def test_bytes_that_end_in_nul_are_never_cut(tmp_path):
+    write(tmp_path / "x.pkl", {"a": [1, 2, 3], "digest": [b"a\0", b"b\0\0", b"ab"], "word": [b"a", b"\0b", b""]})
+    assert b"digest" in run_shale("convert", tmp_path / "x.pkl", tmp_path / "out", "--to", "record", code=4).stdout
+    assert [(sample["a"], sample["word"]) for sample in shale.Dataset(tmp_path / "out")] == [(1, b"a"), (2, b"\0b"), (3, b"")]
+
+
 def batch(seed=0):
     dice = np.random.default_rng(seed)
     return {

@@ -37,6 +37,11 @@ def assert_same_tree(one, other):
     assert filecmp.cmpfiles(one, other, names, shallow=False)[1:] == ([], [])
 
 
+def test_info_ends_with_one_command_for_all_splits(root):
+    told = run_shale("info", root).stdout.decode()
+    assert told.count("next: ") == 1 and told.endswith(f"next: shale convert {root} out --to record\n")
+
+
 def test_folder_of_splits_is_a_run_for_each(root, tmp_path):
     run_shale("convert", root, tmp_path / "all", "--to", "record")
     for split in ("train", "val", "test"):

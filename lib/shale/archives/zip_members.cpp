@@ -262,6 +262,10 @@ class ZipListing {
       return fault_at(Code::unsupported, entry.place,
                       "member '{}' is compressed by method {}, not deflate", printable(entry.name),
                       entry.method);
+    if (is_folder_name(entry.name) && member.bytes > 0)
+      return fault_at(Code::damaged, entry.place,
+                      "member '{}' of {} bytes has the name of a folder", printable(entry.name),
+                      member.bytes);
     const bool is_too_long =
         member.is_deflated && member.bytes / kMostInflation > member.data_bytes;
     if (is_too_long || (member.data_bytes == 0 && member.bytes > 0))
@@ -428,7 +432,7 @@ class ZipListing {
                           .crc32 = 0,
                           .damage = words_of(fault)}};
     one.member.offset = one.packed.address;
-    if (is_folder_name(row.name)) one.member.type = MemberType::folder;
+    if (is_folder_name(row.name) && row.bytes == 0) one.member.type = MemberType::folder;
     keep(one);
   }
 

@@ -103,7 +103,7 @@ class ColumnReader {
       return;
     }
     PickledColumn column;
-    column.tensor.name = std::move(name);
+    column.tensor.name = name;
     try {
       if (const std::optional<PickledArray> array = arrays_.array_of(value)) {
         column.tensor.dtype = array->dtype;
@@ -125,9 +125,10 @@ class ColumnReader {
     }
     const bool is_list = value.is(PickleKind::list) || value.is(PickleKind::tuple);
     if (is_list && fill(column, value)) {
+      column.tensor.name = name;
       found_.columns.push_back(std::move(column));
     } else {
-      found_.others.push_back(std::move(column.tensor.name));
+      found_.others.push_back(std::move(name));
     }
   }
 
@@ -172,6 +173,11 @@ class ColumnReader {
     column.elements.resize(width * list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
       const Bytes bytes = view_(list[i].offset(), list[i].length());
+      if (!bytes.empty() && bytes.back() == std::byte{0}) {
+        column = {};
+        column.tensor.obstacle = "has a string that ends in NUL, which strings of one length lose";
+        return true;
+      }
       std::ranges::copy(bytes, column.elements.begin() + static_cast<std::ptrdiff_t>(i * width));
     }
     return true;

@@ -27,6 +27,18 @@ bool is_long_integer(std::string_view text) {
   return text.size() > 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// 1e400.
+bool is_beyond_reals(std::string_view text) {
+  return text.find_first_of(".eE") != std::string_view::npos && is_odd_number(text) &&
+         !real_number_in(text);
+}
+
+// What lies beyond doubles is then nearer to 0 than any of them.
+bool has_negative_exponent(std::string_view number) {
+  const std::size_t exponent = number.find_first_of("eE");
+  return exponent != std::string_view::npos && number.substr(exponent + 1).starts_with('-');
+}
+
 constexpr std::size_t kMostComparedLabels = 16'384;
 
 }  // namespace
@@ -45,8 +57,9 @@ std::optional<std::string> real_number_in(std::string_view text) {
   if (const std::size_t comma = number.find(','); comma != std::string::npos) number[comma] = '.';
   double value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(value))
-    return std::nullopt;
+  if (end != number.data() + number.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range && has_negative_exponent(number)) return "0.0";
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
   std::string written = fmt::format("{}", value);
   if (written.find_first_of(".e") == std::string::npos) written += ".0";
   return written;
@@ -60,7 +73,9 @@ void LabelKinds::note(std::uint64_t row, std::string_view label) {
   const std::optional<std::int64_t> integer = parse_integer_label(label);
   First& first = integer ? integer_ : is_odd_number(label) ? odd_number_ : name_;
   if (first.row == 0 || row < first.row) first = {row, std::string(label)};
-  has_long_ = has_long_ || is_long_integer(label);
+  const bool is_beyond = is_beyond_reals(label);
+  if (is_beyond && !is_beyond_reals(odd_number_.text)) odd_number_ = {row, std::string(label)};
+  has_long_ = has_long_ || is_beyond || is_long_integer(label);
   if (&first == &odd_number_ && real_.row == 0 && real_number_in(label))
     real_ = {row, std::string(label)};
   if (!integer) return;
@@ -110,11 +125,12 @@ void LabelKinds::refuse_mixed(const std::string& path, std::string_view row,
   const First& other = odd_number_.row > 0 ? odd_number_ : name_;
   constexpr std::string_view kNames =
       "if these are class names, list all of them in a file for --classes-from";
-  if (is_long_integer(other.text)) {
-    throw Error(Code::bad_content, "{} {}: label '{}' does not fit into an integer of 64 bits", row,
-                other.row, printable(other.text))
+  const bool is_beyond = is_beyond_reals(other.text);
+  if (is_beyond || is_long_integer(other.text)) {
+    throw Error(Code::bad_content, "{} {}: label '{}' does not fit into {} of 64 bits", row,
+                other.row, printable(other.text), is_beyond ? "a real number" : "an integer")
         .at(path)
-        .hint(kNames);
+        .hint(is_beyond ? "correct the label, or remove the row together with its image" : kNames);
   }
   const std::string fact = &number == &other
                                ? "is a number, but not an integer of 64 bits"

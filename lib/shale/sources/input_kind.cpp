@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include <unistd.h>
@@ -162,24 +163,25 @@ void refuse_other_files(const std::string& folder) {
   constexpr int kMostLookedAt = 1000;
   int looked_at = 0;
   bool has_image = false;
-  std::string other, pattern;
+  std::string other, words;
   visit_names(folder, [&](const std::string& name) {
     has_image = has_image || has_image_suffix(name);
     for (const Format* format : all_formats()) {
       for (const std::string_view suffix : format->suffixes) {
         if (!name.ends_with(suffix)) continue;
         other = name;
-        pattern = "*" + std::string(suffix);
+        words = printable(join_path(folder, "*" + std::string(suffix)));
       }
     }
+    if (const std::string idx = join_of_idx(folder, name); !idx.empty())
+      std::tie(other, words) = std::tie(name, idx);
     return !has_image && ++looked_at < kMostLookedAt;
   });
   if (other.empty() || has_image) return;
   throw Error(Code::unsupported, "holds no images, but files such as '{}'", printable(other))
       .at(folder)
-      .hint(
-          fmt::format("convert the files of one kind, as in 'shale convert \"{}\" OUT --to FORMAT'",
-                      printable(join_path(folder, pattern))));
+      .hint(fmt::format(
+          "convert the files of one kind, as in 'shale convert \"{}\" OUT --to FORMAT'", words));
 }
 
 Recognition recognize_folder(SoughtInput& input) {

@@ -44,6 +44,16 @@ std::vector<std::string> inputs_of(const InputRequest& request) {
   return inputs;
 }
 
+namespace {
+
+// As it was typed: manifests have options as they are shown.
+std::string typed(const Manifest& manifest, std::string_view option) {
+  const std::string value = option_of(manifest, option);
+  return unescaped(value).value_or(value);
+}
+
+}  // namespace
+
 ParsingWords parsing_words(const Parsing& parsing) {
   ParsingWords words;
   if (parsing.dialect == Dialect::keys) {
@@ -57,11 +67,7 @@ ParsingWords parsing_words(const Parsing& parsing) {
 }
 
 Parsing recorded_parsing(const Manifest& manifest) {
-  const auto value_of = [&](std::string_view option) {
-    const std::string value = option_of(manifest, option);
-    return unescaped(value).value_or(value);
-  };
-  return wanted_parsing(value_of(kParseOption), value_of(kDatabaseOption));
+  return wanted_parsing(typed(manifest, kParseOption), typed(manifest, kDatabaseOption));
 }
 
 RawNumbers recorded_raw(const Manifest& manifest, const RawNumbers& given) {
@@ -90,7 +96,7 @@ InputRequest recorded_input(const Manifest& manifest, const std::string& dataset
   input.files.finds_arrays = false;  // they are bytes in a set that has no types
   input.files.groups_frames = manifest.source.kind == kVideoFrames;
   input.files.takes_decodable = input.images.writes_other_types() && !input.files.groups_frames;
-  input.labels.pattern = option_of(manifest, kLabelFromOption);
+  input.labels.pattern = typed(manifest, kLabelFromOption);
   input.files.pairs.suffixes = option_of(manifest, kPairsOption);
   input.files.pairs.folders = option_of(manifest, kFoldersOption);
   input.files.pairs.takes_metadata = !option_of(manifest, kMetadataOption).empty();

@@ -13,6 +13,7 @@
 #include "shale/arrays/array_columns.hpp"
 #include "shale/arrays/array_file.hpp"
 #include "shale/base/error.hpp"
+#include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/datasets/file_set.hpp"
@@ -237,6 +238,16 @@ InputRequest input_of_group(const InputRequest& request, const JoinedGroup& grou
   }
   if (group.what == What::arrays) one.container = {};
   return one;
+}
+
+std::string join_of_idx(const std::string& folder, const std::string& name) {
+  constexpr std::string_view kImages = "images-idx3", kLabels = "labels-idx1";
+  const std::size_t at = name.rfind(kImages);
+  if (at == std::string::npos) return {};
+  std::string labels = name;
+  labels.replace(at, kImages.size(), kLabels);
+  return fmt::format("image={}\" \"label={}", printable(join_path(folder, name)),
+                     printable(join_path(folder, labels)));
 }
 
 }  // namespace shale

@@ -111,7 +111,7 @@ Identity shaping_options(const ConvertRequest& request, const SourceInfo& source
   options.emplace_back("on_error", name_of(request.on_error));
   options.emplace_back(kLabelsOption, source.labels.hex());
   if (!request.labels.pattern.empty())
-    options.emplace_back(kLabelFromOption, request.labels.pattern);
+    options.emplace_back(kLabelFromOption, printable(request.labels.pattern));
   return options;
 }
 
