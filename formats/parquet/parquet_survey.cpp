@@ -53,9 +53,14 @@ class ParquetSurvey {
     Survey survey = Survey::of_one_file(schema(has_keys), Dialect::plain);
     survey.layout.has_keys = survey.schema.has_keys = has_keys;
     if (survey.schema.fields.empty()) {
-      throw Error(Code::unsupported, "has no column that can be a field")
-          .at(file_.path())
-          .because(notes_.empty() ? "" : notes_.front());
+      Error error(Code::unsupported, "has no column that can be a field");
+      error.at(file_.path()).because(notes_.empty() ? "" : notes_.front());
+      if (std::ranges::count(parquet_.fields, "codec", &ParquetForeignField::obstacle) > 0)
+        error.hint(fmt::format(
+            "write it again with another codec: python3 -c \"import pyarrow.parquet as q; "
+            "q.write_table(q.read_table('{}'), 'x.parquet')\" && shale info x.parquet",
+            printable(file_.path())));
+      throw error;
     }
     place_parts(survey, has_keys);
     survey.notes = std::move(notes_);

@@ -57,9 +57,11 @@ NOT_FOLLOWED = {
         "or pass --rename {}, for the names of TensorFlow's image sets",
         "move it to another folder; 'shale index' then looks at the files again",
     ),
-    "of Parquet files of others: done in tests/interop/test_parquet_hub_folders.py": (
-        "name the files of one, as in 'shale info \"{}\"'; 'shale convert' makes a dataset of each",
-        "name the files of one split, as in 'shale info \"{}\"'",
+    "of Parquet files of others: done in tests/interop/test_parquet_hub_folders.py, test_parquet_foreign.py": (
+        "write it again with another codec: python3 -c \\\"import pyarrow.parquet as q; q.write_table(q.read_table('{}'), 'x.parquet')\\\" && shale info x.parquet",
+        "name the files of one, as in 'shale info \\\"{}\\\"'; 'shale convert' makes a dataset of each",
+        "name the files of one split, as in 'shale info \\\"{}\\\"'",
+        "name one of them, as in 'shale info {}'",
     ),
     "of tar archives of samples: done in tests/interop/test_webdataset_foreign.py": (
         "restore it from an intact copy; if it is compressed, decompress it; 'shale convert {} OUT --to record --parse webdataset --on-error skip' takes what is whole of an archive of samples",

@@ -201,3 +201,24 @@ def test_small_columns_are_compared_with_the_crc_of_their_pages(tmp_path):
     with pytest.raises(shale.errors.DamagedError, match="page has the CRC"):
         shale.Dataset(file)
     assert b"page has the CRC" in run_shale("cat", file, "0", "--field", "s", code=3).stderr
+
+
+def test_a_damaged_file_has_no_hint_that_cannot_help(tmp_path):
+    file = tmp_path / "x.parquet"
+    pq.write_table(
+        pa.table({"t": [f"text{i}" for i in range(24)]}), file, write_page_checksum=True, compression="none", use_dictionary=False
+    )
+    content = bytearray(file.read_bytes())
+    content[content.index(b"text12") + 5] ^= 1
+    file.write_bytes(content)
+    for words in (["verify", file], ["convert", file, tmp_path / "out", "--to", "record"]):
+        assert b"--on-error skip" not in run_shale(*words, code=3).stderr
+
+
+def test_a_codec_that_is_not_supported_has_the_line_that_writes_another(tmp_path, monkeypatch):
+    pq.write_table(pa.table({"t": ["a", "b"]}), tmp_path / "b.parquet", compression="brotli")
+    refused = run_shale("info", tmp_path / "b.parquet", code=1).stderr.decode()
+    assert "compressed with brotli, which is not supported" in refused
+    monkeypatch.chdir(tmp_path)
+    exec(refused.split('python3 -c "')[1].split('"')[0])
+    run_shale("info", "x.parquet")
