@@ -12,6 +12,7 @@ COVERED_BY = {
     "parquet/parquet_values": ("tests/unit/parquet/test_parquet_slots.cpp", "parquet values"),
     "parquet/parquet_places": ("tests/unit/parquet/test_parquet_slots.cpp", "a stored value is located"),
     "parquet/parquet_pages": ("tests/unit/parquet/test_parquet_slots.cpp", "a page that is not what its CRC says"),
+    "sources/compressed_samples": ("tests/interop/test_webdataset_foreign.py", "test_compressed_tars_are_one_dataset"),
     "sources/tars_of_samples": ("tests/faults/test_piped_samples.py", "test_commands_that_read"),
     "native/native_indexes": ("tests/interop/test_native_indexes.py", "test_it_goes_on_where_it_was"),
     "native/native_journal": ("tests/interop/test_native_indexes.py", "test_the_same_content_without_its_journal_is_kept"),

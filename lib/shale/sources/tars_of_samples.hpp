@@ -30,8 +30,5 @@ struct KeptSamples {
 [[nodiscard]] TarsAs tars_of_source(const Manifest& manifest);
 /// Tar archives that are read as samples where nothing is known of what they are for.
 [[nodiscard]] bool is_input_of_samples(const std::string& path);
-/// Whether a path is a compressed tar archive of samples, or stands for several (files_of_set): so
-/// far as the first of them tells.
-[[nodiscard]] bool are_compressed_samples(const std::string& path);
 
 }  // namespace shale
