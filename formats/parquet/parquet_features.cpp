@@ -67,7 +67,7 @@ struct Feature {
 
 Feature feature_of(const Field& field) {
   if (!is_located(field.kind)) return {name_of_number(dtype_of_column(field)), true};
-  if (const std::optional<NumberList> numbers = numbers_in(field))
+  if (const std::optional<ListedNumbers> numbers = numbers_in(field))
     return {name_of_number(field.dtype), true, numbers->inner > 0 ? 2 : 1};
   const int lists = field.kind == Kind::list ? 1 : 0;
   const std::string_view media = media_of(field);

@@ -92,7 +92,7 @@ class SchemaTree {
   void add_list(const Field& field) {
     add_list_groups(field.name);
     if (!media_of(field).empty()) return add_media("element");
-    if (const std::optional<NumberList> numbers = numbers_in(field)) {
+    if (const std::optional<ListedNumbers> numbers = numbers_in(field)) {
       if (numbers->inner > 0) add_list_groups("element");
       return add_leaf("element", numbers->type, annotation_of(field.dtype));
     }
@@ -106,7 +106,7 @@ class SchemaTree {
 void add_leaves(const Field& field, std::uint32_t part, ParquetPlan& plan) {
   ParquetLeaf leaf{.part = part, .is_npy = is_npy(field), .is_optional = field.is_optional};
   std::vector<std::string> path = {field.name};
-  const std::optional<NumberList> numbers = numbers_in(field);
+  const std::optional<ListedNumbers> numbers = numbers_in(field);
   if (field.kind == Kind::list || numbers) {
     leaf.is_list = true;
     leaf.value_level = 3;
@@ -164,7 +164,7 @@ WrittenPage largest_page(bool has_bounds) {
 
 }  // namespace
 
-std::optional<NumberList> numbers_in(const Field& field) {
+std::optional<ListedNumbers> numbers_in(const Field& field) {
   if (field.kind != Kind::tensor || field.shape.empty() || field.shape.size() > 2)
     return std::nullopt;
   const bool has_inner = field.shape.size() == 2;
@@ -173,10 +173,10 @@ std::optional<NumberList> numbers_in(const Field& field) {
                 : field.shape[0] == 0)
     return std::nullopt;
   const std::string& descr = field.dtype.descr();
-  if (descr == "<i4" || descr == "<u4") return NumberList{ParquetType::int32, inner};
-  if (descr == "<i8" || descr == "<u8") return NumberList{ParquetType::int64, inner};
-  if (descr == "<f4") return NumberList{ParquetType::float32, inner};
-  if (descr == "<f8") return NumberList{ParquetType::float64, inner};
+  if (descr == "<i4" || descr == "<u4") return ListedNumbers{ParquetType::int32, inner};
+  if (descr == "<i8" || descr == "<u8") return ListedNumbers{ParquetType::int64, inner};
+  if (descr == "<f4") return ListedNumbers{ParquetType::float32, inner};
+  if (descr == "<f8") return ListedNumbers{ParquetType::float64, inner};
   return std::nullopt;
 }
 

@@ -44,13 +44,13 @@ struct ParquetLeaf {
 };
 
 /// A tensor that is stored as a list of numbers, or of lists of `inner` numbers.
-struct NumberList {
+struct ListedNumbers {
   ParquetType type;
   std::uint64_t inner;
 };
 /// Nullopt: the field is none. One axis, or two of which the first is free; numbers of 4 or 8
 /// bytes.
-[[nodiscard]] std::optional<NumberList> numbers_in(const Field& field);
+[[nodiscard]] std::optional<ListedNumbers> numbers_in(const Field& field);
 /// True for any other tensor: its values are .npy files.
 [[nodiscard]] bool is_npy(const Field& field);
 

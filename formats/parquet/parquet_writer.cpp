@@ -62,7 +62,7 @@ void append_list(const Value& list, FieldPlace& place, Blob& part) {
 
 void append_run(const AnyBytes& bytes, const Field& field, std::span<const std::uint64_t> shape,
                 Blob& part, FieldPlace& place) {
-  const std::optional<NumberList> numbers = numbers_in(field);
+  const std::optional<ListedNumbers> numbers = numbers_in(field);
   if (numbers && numbers->inner > 0 && bytes.size() > kMostNestedBytes) {
     throw Error(Code::limit, "field '{}' has {} bytes; a list of lists in Parquet holds at most {}",
                 field.name, bytes.size(), kMostNestedBytes)
