@@ -162,7 +162,11 @@ print(json.dumps([done.returncode, done.stderr.decode(), resource.getrusage(reso
 
 def peak_of(shale, words, out, memory_mib):
     """Resident bytes of `shale convert`."""
-    command = [shale, "convert", *words, out, "--to", "record", "--memory", f"{memory_mib}MiB", "--jobs", "2", "--quiet"]
+    return peak_of_command([shale, "convert", *words, out, "--to", "record"], memory_mib)
+
+
+def peak_of_command(command, memory_mib):
+    command = [*command, "--memory", f"{memory_mib}MiB", "--jobs", "2", "--quiet"]
     done = subprocess.run([sys.executable, "-S", "-c", MEASURE, *map(os.fspath, command)], capture_output=True, text=True, check=True)
     code, told, peak = json.loads(done.stdout)
     assert code == 0, told
