@@ -222,3 +222,16 @@ def test_a_codec_that_is_not_supported_has_the_line_that_writes_another(tmp_path
     monkeypatch.chdir(tmp_path)
     exec(refused.split('python3 -c "')[1].split('"')[0])
     run_shale("info", "x.parquet")
+
+
+def test_flipped_bits_of_values_beside_the_file_are_found_by_whoever_reads_them(tmp_path):
+    file, values = tmp_path / "x.parquet", tmp_path / "x.parquet.values"
+    pq.write_table(pa.table({"t": [f"text{i}" for i in range(8)], "label": list(range(8))}), file, compression="zstd")
+    run_shale("index", file)
+    content = bytearray(values.read_bytes())
+    content[0] ^= 4
+    values.write_bytes(content)
+    run_shale("convert", file, tmp_path / "out", "--to", "record", code=3)
+    with pytest.raises(shale.errors.DamagedError):
+        shale.Dataset(file)[0]
+    run_shale("verify", file, code=3)

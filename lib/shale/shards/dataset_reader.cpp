@@ -327,6 +327,7 @@ const std::string& ShardReader::listed_name(std::optional<std::size_t> field) co
 void ShardReader::prove_index(const std::function<void(std::uint64_t bytes)>& progress) const {
   if (index_) prove_file(*index_, shard_.index, progress);
   if (elements_file_) prove_file(*elements_file_, shard_.elements, progress);
+  if (layout_->has_values && !has_checksums()) prove_file(files_.back(), shard_.values, progress);
 }
 
 void prove_file(const InputFile& file, const ManifestFile& expected,

@@ -63,7 +63,8 @@ class ShardReader {
   /// False: there is no crc32c of each value: no index, or one that was made without reading them.
   [[nodiscard]] bool has_checksums() const { return layout_->has_value_checksums(); }
   /// Proves the index, and the list of elements, by their hashes in the manifest: then every place,
-  /// checksum and number in them is as it was written. Nothing to prove where rows are fixed. Reads
+  /// checksum and number in them is as it was written. So it does the values beside a file that
+  /// have no checksums. Nothing to prove where rows are fixed. Reads
   /// the whole index. `progress` and errors: as prove_file.
   void prove_index(const std::function<void(std::uint64_t bytes)>& progress = {}) const;
   /// True for files of other tools: a sample there need not have every field.

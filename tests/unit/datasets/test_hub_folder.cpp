@@ -131,7 +131,7 @@ TEST_CASE("hub folder: a pattern with many steps costs no more than the path is 
     pattern += "/**/a";
   }
   add(dir, {path + ".parquet"});
-  write_file(dir / "README.md", "---\nconfigs:\n- data_files: " + pattern + "b\n---\n");
+  write_file(dir / "README.md", "---\nconfigs:\n- data_files: '" + pattern + "b'\n---\n");
   CHECK(splits_of_hub(dir.path()).empty());
 }
 
