@@ -1,7 +1,7 @@
 #include "formats/parquet/parquet_features.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -9,12 +9,11 @@
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/json_text.hpp"
 
-#include "formats/parquet/parquet_plan.hpp"
-
 namespace shale {
 namespace {
 
-constexpr std::size_t kMostNames = 60'000;  // parse_json has its limit
+constexpr std::uint64_t kMostInner = 1 << 20;  // numbers of an inner list
+constexpr std::size_t kMostNames = 60'000;     // parse_json has its limit
 
 struct Word {
   std::string_view word, feature;
@@ -113,6 +112,24 @@ std::span<const std::string> names_of_field(const LabelNames& names, std::size_t
 }
 
 }  // namespace
+
+std::optional<ListedNumbers> numbers_in(const Field& field) {
+  if (field.kind != Kind::tensor || field.shape.empty() || field.shape.size() > 2)
+    return std::nullopt;
+  const bool has_inner = field.shape.size() == 2;
+  const std::uint64_t inner = has_inner ? field.shape[1] : 0;
+  if (has_inner ? field.shape[0] != kFreeSide || inner == 0 || inner > kMostInner
+                : field.shape[0] == 0)
+    return std::nullopt;
+  const std::string& descr = field.dtype.descr();
+  if (descr == "<i4" || descr == "<u4") return ListedNumbers{ParquetType::int32, inner};
+  if (descr == "<i8" || descr == "<u8") return ListedNumbers{ParquetType::int64, inner};
+  if (descr == "<f4") return ListedNumbers{ParquetType::float32, inner};
+  if (descr == "<f8") return ListedNumbers{ParquetType::float64, inner};
+  return std::nullopt;
+}
+
+bool is_npy(const Field& field) { return field.kind == Kind::tensor && !numbers_in(field); }
 
 std::string_view media_of(const Field& field) {
   const bool is_of_bytes =

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,12 +10,23 @@
 #include "shale/format/format.hpp"
 #include "shale/parquet/parquet_metadata.hpp"
 
-// What the library `datasets` takes the fields for: in every file, as JSON, and in the README.md of
-// a dataset, as YAML. FORMAT.md, "fields".
+// What a field becomes in a file, and what the library `datasets` takes it for: in every file, as
+// JSON, and in the README.md of a dataset, as YAML. FORMAT.md, "fields".
 
 namespace shale {
 
 inline constexpr std::string_view kKeyColumn = "key", kHuggingfaceKey = "huggingface";
+
+/// A tensor that is stored as a list of numbers, or of lists of `inner` numbers.
+struct ListedNumbers {
+  ParquetType type;
+  std::uint64_t inner;
+};
+/// Nullopt: the field is none. One axis, or two of which the first is free; numbers of 4 or 8
+/// bytes.
+[[nodiscard]] std::optional<ListedNumbers> numbers_in(const Field& field);
+/// True for any other tensor: its values are .npy files.
+[[nodiscard]] bool is_npy(const Field& field);
 
 /// The feature of a field of bytes, or of a list of them, by a word in its name: "Image"; empty:
 /// none.

@@ -24,8 +24,7 @@ constexpr std::string_view kSchemaKey = "shale.schema";
 constexpr std::string_view kCreatedBy = "shale version 1.0.0 (build 1)";
 constexpr std::size_t kMostFields = 1024;
 constexpr std::uint64_t kPageBytes = 1 << 20;
-constexpr std::uint64_t kMostInner = 1 << 20;  // numbers of an inner list
-constexpr std::uint64_t kLongestRun = 6;       // of levels
+constexpr std::uint64_t kLongestRun = 6;  // of levels
 constexpr std::uint64_t kLeastGroup = 1 << 20, kMostGroup = 1 << 30;
 // The rows of a group are held until its columns have their places.
 constexpr std::uint64_t kMostRows = 65'536, kLeastRows = 1024, kMostCells = 1 << 19;
@@ -163,24 +162,6 @@ WrittenPage largest_page(bool has_bounds) {
 }
 
 }  // namespace
-
-std::optional<ListedNumbers> numbers_in(const Field& field) {
-  if (field.kind != Kind::tensor || field.shape.empty() || field.shape.size() > 2)
-    return std::nullopt;
-  const bool has_inner = field.shape.size() == 2;
-  const std::uint64_t inner = has_inner ? field.shape[1] : 0;
-  if (has_inner ? field.shape[0] != kFreeSide || inner == 0 || inner > kMostInner
-                : field.shape[0] == 0)
-    return std::nullopt;
-  const std::string& descr = field.dtype.descr();
-  if (descr == "<i4" || descr == "<u4") return ListedNumbers{ParquetType::int32, inner};
-  if (descr == "<i8" || descr == "<u8") return ListedNumbers{ParquetType::int64, inner};
-  if (descr == "<f4") return ListedNumbers{ParquetType::float32, inner};
-  if (descr == "<f8") return ListedNumbers{ParquetType::float64, inner};
-  return std::nullopt;
-}
-
-bool is_npy(const Field& field) { return field.kind == Kind::tensor && !numbers_in(field); }
 
 std::vector<std::size_t> ParquetPlan::order() const {
   std::vector<std::size_t> all = {streamed};

@@ -43,17 +43,6 @@ struct ParquetLeaf {
   [[nodiscard]] bool adds_length() const { return is_of_bytes() && !is_list; }
 };
 
-/// A tensor that is stored as a list of numbers, or of lists of `inner` numbers.
-struct ListedNumbers {
-  ParquetType type;
-  std::uint64_t inner;
-};
-/// Nullopt: the field is none. One axis, or two of which the first is free; numbers of 4 or 8
-/// bytes.
-[[nodiscard]] std::optional<ListedNumbers> numbers_in(const Field& field);
-/// True for any other tensor: its values are .npy files.
-[[nodiscard]] bool is_npy(const Field& field);
-
 /// The columns of every file of one schema.
 struct ParquetPlan {
   std::vector<ParquetLeaf> leaves = {};

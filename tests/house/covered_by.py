@@ -2,6 +2,7 @@
 
 COVERED_BY = {
     "base/date_text": ("tests/unit/numbers/test_time_text.cpp", "dates are what NumPy writes"),
+    "shards/readme": ("tests/interop/test_parquet_written.py", "test_a_readme_of_shale_goes_with_its_dataset_and_any_other_stays"),
     "datasets/file_pattern": ("tests/unit/datasets/test_file_set.cpp", "splits in one folder are refused with a pattern"),
     "parquet/parquet_annotation": ("tests/unit/parquet/test_parquet_footer.cpp", "parquet annotation"),
     "parquet/thrift_reader": ("tests/unit/parquet/test_parquet_footer.cpp", "nested without end"),

@@ -16,7 +16,7 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-void add(const TempDir& dir, const std::vector<std::string>& files) {
+void put(const TempDir& dir, const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     fs::create_directories(fs::path(dir / file).parent_path());
     write_file(dir / file, "x");
@@ -56,7 +56,7 @@ TEST_CASE("hub folder: splits are those that the README names, whatever its file
   for (const Row& row : rows) {
     CAPTURE(row.yaml);
     const TempDir dir;
-    add(dir, {"x/one-1.parquet", "x/one-10.parquet", "x/two-1.parquet", "x/two-2.parquet",
+    put(dir, {"x/one-1.parquet", "x/one-10.parquet", "x/two-1.parquet", "x/two-2.parquet",
               "deep/er/z.parquet"});
     write_file(dir / "README.md", "---\r\n" + row.yaml + "---\n# Title\n");
     CHECK(splits_in(dir.path()) == row.splits);
@@ -65,7 +65,7 @@ TEST_CASE("hub folder: splits are those that the README names, whatever its file
 
 TEST_CASE("hub folder: files of other kinds are not a repository of Parquet files") {
   const TempDir dir;
-  add(dir, {"a.csv"});
+  put(dir, {"a.csv"});
   write_file(dir / "README.md", "---\nconfigs:\n- data_files: '*.csv'\n---\n");
   CHECK(splits_in(dir.path()).empty());
 }
@@ -91,7 +91,7 @@ TEST_CASE("hub folder: without a README splits are named by files in `data`, or 
   };
   for (const Row& row : rows) {
     const TempDir dir;
-    add(dir, row.files);
+    put(dir, row.files);
     CAPTURE(row.files.front());
     std::string found = splits_in(dir.path());
     // Folders come in any order.
@@ -114,7 +114,7 @@ TEST_CASE("hub folder: what a README says is refused where it leaves a choice, o
   };
   for (const Row& row : kRows) {
     const TempDir dir;
-    add(dir, {"a.parquet"});
+    put(dir, {"a.parquet"});
     write_file(dir / "README.md", fmt::format("---\n{}---\n", row.yaml));
     const Error error = error_of([&] { (void)splits_of_hub(dir.path()); });
     CHECK(error.code() == Code::unsupported);
@@ -130,14 +130,14 @@ TEST_CASE("hub folder: a pattern with many steps costs no more than the path is 
     path += "/a";
     pattern += "/**/a";
   }
-  add(dir, {path + ".parquet"});
+  put(dir, {path + ".parquet"});
   write_file(dir / "README.md", "---\nconfigs:\n- data_files: '" + pattern + "b'\n---\n");
   CHECK(splits_of_hub(dir.path()).empty());
 }
 
 TEST_CASE("hub folder: class names of a README are those of files that have none") {
   const TempDir dir;
-  add(dir, {"data/train/a.parquet"});
+  put(dir, {"data/train/a.parquet"});
   write_file(
       dir / "README.md",
       "---\ndataset_info:\n  features:\n  - name: label\n    dtype:\n      class_label:\n"
