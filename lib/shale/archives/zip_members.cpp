@@ -93,7 +93,7 @@ std::optional<std::string> usable_path(std::string_view name) {
   }
 }
 
-std::string_view folder_above(std::string_view path) {
+std::string_view path_above(std::string_view path) {
   const std::size_t end = path.rfind('\0');
   return path.substr(0, end == path.npos ? 0 : end);
 }
@@ -115,7 +115,7 @@ class TwoNames {
       const std::optional<std::string> path = usable_path(name);
       if (!path) continue;
       is_seen_.emplace(*path, false);
-      is_seen_.emplace(folder_above(*path), false);
+      is_seen_.emplace(path_above(*path), false);
     }
     places_.insert(doubt.row.place);
     doubts_.push_back(std::move(doubt));
@@ -128,7 +128,7 @@ class TwoNames {
     if (places_.contains(entry.place)) return;
     const std::optional<std::string> whole = usable_path(entry.name);
     if (!whole) return;
-    for (std::string_view path = *whole; !path.empty(); path = folder_above(path)) {
+    for (std::string_view path = *whole; !path.empty(); path = path_above(path)) {
       if (const auto found = is_seen_.find(path); found != is_seen_.end()) found->second = true;
     }
   }
@@ -158,7 +158,7 @@ class TwoNames {
     if (!found.path) return found;
     const bool is_seen = is_seen_.find(*found.path)->second;
     found.is_taken = is_seen && !found.is_folder;
-    found.has_folder = found.is_folder ? is_seen : is_seen_.find(folder_above(*found.path))->second;
+    found.has_folder = found.is_folder ? is_seen : is_seen_.find(path_above(*found.path))->second;
     return found;
   }
 
