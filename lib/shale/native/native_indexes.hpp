@@ -9,7 +9,7 @@
 
 namespace shale {
 
-/// Tars that are one dataset: what is about all of them stands in the folder.
+/// Tars that are one dataset: lists of all of them are written into the folder.
 struct SetOfTars {
   std::string folder;
   std::vector<std::string> names;  ///< in the folder, "x.tar" or "part/x.tar": in this order
