@@ -433,7 +433,8 @@ std::optional<Readme> readme_above(const std::string& file) try {
 }  // namespace
 
 std::string folder_of_files(const std::string& path) {
-  const std::string folder = join_path(path, snapshot_in(path));
+  const std::string snapshot = snapshot_in(path);
+  const std::string folder = snapshot.empty() ? path : join_path(path, snapshot);
   const std::string data = join_path(folder, std::string(kDataFolder));
   if (!is_real_folder(data)) return folder;
   bool is_alone = true;
