@@ -24,7 +24,7 @@ void ask_for(ForeignRequest& indexing, const IndexedAs& as);
 /// several: a side of a tensor becomes free, a field that some lack optional, a feature that has
 /// one value in each sample of a file and several in another a list. Then the indexes of some do
 /// not fit the schema of all: those files are opened again, by that schema. What cannot be located
-/// in one file is left out of all, and keys that some have not got are no keys.
+/// in one file is left out of all, and keys go where some files have none.
 class JoinedFiles {
  public:
   /// `place`: the list, folder or pattern, for messages; `fields`: those that are wanted, empty:

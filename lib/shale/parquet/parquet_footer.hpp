@@ -37,8 +37,8 @@ inline constexpr std::uint64_t kMostPageHeaderBytes = 16 << 20;
 }
 
 /// Reads and checks the footer: its structs are complete, columns are those of the schema, chunks
-/// begin within the file and have no more bytes than it together, rows add up. A chunk that says
-/// that it goes on behind the next one, or behind the last, ends there. `where` is the file's
+/// begin within the file and have no more bytes than it together, rows add up. A chunk whose size
+/// reaches into the next one, or into the footer, ends where that begins. `where` is the file's
 /// path. Errors: Code::damaged; Code::unsupported for encryption and for columns in other files;
 /// Code::limit for what is above one of the limits here.
 [[nodiscard]] ParquetFooter read_parquet_footer(const ViewBytes& view, std::uint64_t file_bytes,
