@@ -67,7 +67,7 @@ inline void for_each_fixed_format(const std::function<void(const Format&, const 
 }
 
 /// Every file that a set needs: the README.md beside some is the user's to change.
-inline std::vector<std::string> files_of_set(const std::string& directory) {
+inline std::vector<std::string> needed_files(const std::string& directory) {
   std::vector<std::string> names = files_in(directory);
   std::erase(names, "README.md");
   return names;

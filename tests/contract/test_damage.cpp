@@ -37,7 +37,7 @@ class Patient {
   }
   [[nodiscard]] const std::vector<ManifestShard>& shards() const { return shards_; }
   /// Every file of the set.
-  [[nodiscard]] std::vector<std::string> files() const { return files_of_set(directory()); }
+  [[nodiscard]] std::vector<std::string> files() const { return needed_files(directory()); }
 
  private:
   TempDir dir_;
