@@ -134,11 +134,6 @@ ExtensionKind kind_of_extension(std::string_view extension) {
   return last == "npz" ? ExtensionKind::npz : ExtensionKind::other;
 }
 
-std::string_view field_of_extension(std::string_view extension) {
-  if (holds(kImages, extension)) return kImage;
-  return extension == "cls" ? kLabel : extension;
-}
-
 std::string_view extension_of_content(Bytes head) {
   switch (image_type_of(head.first(std::min<std::size_t>(head.size(), kImageHeadBytes)))) {
     case ImageType::jpeg:

@@ -28,10 +28,6 @@ struct MemberName {
 enum class ExtensionKind { image, text, json, integer, npy, npz, other };
 [[nodiscard]] ExtensionKind kind_of_extension(std::string_view extension);
 
-/// The field that shale makes of an extension of one part, in lower case: "image" of that of an
-/// image, "label" of "cls", else itself.
-[[nodiscard]] std::string_view field_of_extension(std::string_view extension);
-
 /// The extension of these bytes: "jpg" and others for images, else "bin".
 [[nodiscard]] std::string_view extension_of_content(Bytes head);
 [[nodiscard]] std::string_view extension_of_content(const AnyBytes& bytes);

@@ -150,7 +150,7 @@ def _in_hub_cache(info: Any, split: str, commit: str) -> List[str]:
 def _is_as_loaded(table: Any) -> bool:
     """Whether a table is what the builder of a dataset wrote, whole and in its order: not what map() or concatenate_datasets() made."""
     blocks = [block for row in getattr(table, "blocks", [[table]]) for block in row]
-    paths = [getattr(block, "path", None) for block in blocks]
+    paths = [getattr(block, "path", None) or "" for block in blocks]
     if not all(paths) or len(set(paths)) < len(paths) or any(os.path.basename(path).startswith("cache-") for path in paths):
         return False
     return all(replay[0] in ("replace_schema_metadata", "cast") for block in blocks for replay in block.replays or ())
