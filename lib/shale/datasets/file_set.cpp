@@ -299,9 +299,10 @@ std::string word_of_split(const std::string& folder, const std::vector<SetMember
   return word_of_files(paths);
 }
 
-// Those of a repository of the hub.
+// Those of a repository of the hub; none of what shale wrote, with a manifest or without.
 std::vector<SetOfSplit> files_of_hub(const std::string& folder) {
   std::vector<SetOfSplit> splits;
+  if (has_shards(folder) || !splits_in(folder).empty()) return splits;
   for (HubSplit& split : splits_of_hub(folder)) {
     SetOfSplit& one = splits.emplace_back(SetOfSplit{.split = split.name, .files = {}});
     for (std::string& name : split.files) {

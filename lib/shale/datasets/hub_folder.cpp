@@ -386,7 +386,9 @@ void add_class_features(const JsonValue& features, const std::string& above,
   if (features.type != JsonValue::Type::array) return;
   for (const JsonValue& feature : features.elements) {
     const std::string own = text_in(feature, "name");
-    const std::string name = above.empty() || own.empty() ? above + own : above + "." + own;
+    std::string name = above;
+    if (!above.empty() && !own.empty()) name += '.';
+    name += own;
     for (const std::string_view key : {"dtype", "list", "sequence", "struct"}) {
       const JsonValue* const type = feature.find(key);
       if (type == nullptr) continue;
@@ -434,7 +436,7 @@ std::optional<Readme> readme_above(const std::string& file) try {
 
 std::string folder_of_files(const std::string& path) {
   const std::string snapshot = snapshot_in(path);
-  const std::string folder = snapshot.empty() ? path : join_path(path, snapshot);
+  std::string folder = snapshot.empty() ? path : join_path(path, snapshot);
   const std::string data = join_path(folder, std::string(kDataFolder));
   if (!is_real_folder(data)) return folder;
   bool is_alone = true;
