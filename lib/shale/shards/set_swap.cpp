@@ -250,7 +250,7 @@ void look_at_needed_names(const SetPlace& place, const WorkFolder& work, const s
   taken.refuse();
 }
 
-// Parts get none: they are no datasets yet.
+// Parts get none: they are not datasets yet.
 void put_readme_beside(const SetPlace& place, const WorkFolder& work, const Manifest& next) {
   const std::string name = fs::path(place.folder).filename().string();
   if (!place.indexed_file.empty() || part_of_name(name)) return;
