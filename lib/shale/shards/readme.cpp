@@ -99,6 +99,7 @@ std::optional<std::string> text_at(const std::string& path) {
 
 void write_text(const std::string& folder, const std::string& scratch, std::string_view text) {
   const std::string made = join_path(scratch, kReadmeName);
+  (void)remove_file(made);  // of a run that was killed
   OutputFile file(made, {.io = IoMode::buffered, .buffer_bytes = 4096, .buffers = 1});
   file.append(as_bytes(text));
   (void)file.finish();

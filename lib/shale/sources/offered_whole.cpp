@@ -16,9 +16,10 @@ bool may_be_saved(const std::string& path, const std::vector<SetMember>& files) 
       set.empty() ? file_of_path(path) : std::optional(set.front().path);
   if (!file) return false;
   const Format* const format = detect_file(InputFile(*file));
-  // What unpacks arrays passes over damaged ones; a set of whatever format over damaged files.
-  const bool unpacks = format != nullptr && format->unpack != nullptr &&
-                       (format->list_contents != nullptr || !set.empty());
+  // What unpacks arrays or a map passes over what is damaged in them; a set over damaged files.
+  const bool unpacks =
+      format != nullptr && format->unpack != nullptr &&
+      (format->list_contents != nullptr || format->open_map != nullptr || !set.empty());
   if (format != nullptr && (format->salvage != nullptr || unpacks)) return true;
   return open_arrays(*file, {.takes_truncated = true}).arrays.front().whole_rows.has_value();
 } catch (const Error&) {
