@@ -1,15 +1,18 @@
 #include "shale/sources/tars_of_samples.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "shale/archives/archive_path.hpp"
 #include "shale/datasets/file_format.hpp"
+#include "shale/format/finding_draft.hpp"
 #include "shale/io/input_stream.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
 #include "shale/io/write_fully.hpp"
 #include "shale/sources/input_kind.hpp"
 #include "shale/wire/stream_kind.hpp"
+#include "shale/wire/tar_reader.hpp"
 
 namespace shale {
 namespace {
@@ -22,12 +25,31 @@ bool is_read_once(const std::string& path) {
   return facts && S_ISFIFO(facts->st_mode);
 }
 
+// As much of a tar as its first members take, which say what it holds: whoever writes the stream
+// may wait for what becomes of them.
+Bytes first_members_of(InputStream& stream) {
+  constexpr int kMembers = 256;
+  TarReader reader(0, kEndOfTarStream, stream.name());
+  const auto end = [&reader] { return reader.offset() + reader.wanted(); };
+  try {
+    for (int members = 0; members < kMembers && reader.wanted() > 0 && end() <= kLookedAt;) {
+      const Bytes held = stream.peek(end());
+      if (held.size() < end()) return held;
+      if (reader.take(held.subspan(reader.offset(), reader.wanted()))) ++members;
+    }
+  } catch (const Error& error) {
+    if (!is_about_bytes(error)) throw;
+  }
+  return stream.peek(std::min(kLookedAt, end()));
+}
+
 bool begins_with_samples(InputStream& stream, TarsAs tars) {
   const StreamKind kind = stream_kind_of(stream.peek(kStreamKindBytes));
   if (kind != StreamKind::tar && kind != StreamKind::gzip && kind != StreamKind::zstd) return false;
   if (tars == TarsAs::samples) return true;
   const NamelessFile begin(NamelessFile::InMemory{"archive"});
-  write_fully(begin.descriptor(), stream.peek(kLookedAt), 0, begin.path());
+  const Bytes held = kind == StreamKind::tar ? first_members_of(stream) : stream.peek(kLookedAt);
+  write_fully(begin.descriptor(), held, 0, begin.path());
   return is_archive_of_samples(begin.link());
 }
 
