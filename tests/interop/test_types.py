@@ -45,7 +45,7 @@ except (shale.lmdb.MapFullError, shale.lmdb.ReadersFullError, shale.lmdb.NotFoun
 UNAVOIDABLE = r"""
 shale._shale.(Reader|KeyMap|KeyCursor|SampleWriter|Value|Views)  # their metaclass is nanobind's, and nothing can derive from two of them
 shale._shale.(KeyMap|KeyCursor|Value).__init__  # made by functions only: nanobind's __init__ refuses
-shale._shale.(block_rows|decode_rgb8|epoch_key|field_of_array|field_of_type|io_backend|open_map|options|parse_size|random_rows|report|run|save_report|usable_cpus)  # a callable of a type of nanobind's, not a function
+shale._shale.(block_rows|decode_rgb8|epoch_key|field_of_array|field_of_type|file_splits|io_backend|open_map|options|parse_size|random_rows|report|run|save_report|usable_cpus)  # a callable of a type of nanobind's, not a function
 """
 
 
