@@ -171,7 +171,7 @@ class LostZeros {
     if (names.size() == kMost) return;
     const std::size_t digits = place.name.find_first_not_of("0123456789");
     const std::size_t zeros = place.name.find_first_not_of('0');
-    if (digits == 0) return;
+    if (place.name.empty() || digits == 0) return;
     place.name.remove_prefix(std::min(zeros, std::min(digits, place.name.size()) - 1));
     names.emplace(std::pair(place.folder, place.name), shown.path());
   }
