@@ -81,10 +81,14 @@ def png(width, height, seed=0):
 
 
 def write(path, content=RGB_JPEG):
-    """Writes a file, its folders too; `path` may be bytes, for names that are not UTF-8."""
+    """Writes a file, its folders too; `path` may be bytes, for names that are not UTF-8.
+
+    One that is there is not emptied first: ext4 would bring it to the disk when it is closed.
+    """
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "wb") as file:
         file.write(content)
+        file.truncate()
 
 
 def make_photos(root, count, sides=(2, 40), classes=3, seed=0):

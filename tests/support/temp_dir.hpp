@@ -39,10 +39,17 @@ class TempDir {
   std::string path_;
 };
 
-/// Writes a file, making the folders above it.
+/// Writes a file, making the folders above it. One that is there is not emptied first: ext4 would
+/// bring it to the disk when it is closed.
 inline void write_file(const std::string& path, std::string_view content) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  std::ofstream(path, std::ios::binary) << content;
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  if (!file.is_open()) file.open(path, std::ios::binary | std::ios::out);
+  file << content;
+  file.close();
+  std::error_code is_pipe;
+  if (std::filesystem::file_size(path, is_pipe) != content.size())
+    std::filesystem::resize_file(path, content.size(), is_pipe);
 }
 
 inline std::string read_text(const std::string& path) {
