@@ -43,7 +43,9 @@ def table(file):
     file.create_dataset("t", data=texts, dtype=h5py.string_dtype(), chunks=(7,), maxshape=(None,), compression="gzip")
 
 
-@pytest.mark.parametrize("build, place", [(groups, "sample 's5'"), (packed_groups, "sample 's5'"), (attributes, "sample 's5'"), (table, "row 5 of")])
+@pytest.mark.parametrize(
+    "build, place", [(groups, "sample 's5'"), (packed_groups, "sample 's5'"), (attributes, "sample 's5'"), (table, "row 5 of")]
+)
 def test_a_string_that_is_not_where_its_reference_leads_is_refused_by_name(build, place, tmp_path):
     path = tmp_path / "in.h5"
     with h5py.File(path, "w") as file:
@@ -228,3 +230,64 @@ def test_values_of_two_rows_that_lead_to_one_object_are_both_lost(tmp_path):
     rows, lines = saved(tmp_path / "bad.h5", tmp_path / "out")
     check_rows(rows)
     assert list(rows) == [row for row in range(ROWS) if row not in (8, 15)] and len(lines) == 2
+
+
+# ---- without --on-error skip
+
+CHUNKS = {"chunks": (4, 5), "compression": "gzip", "fletcher32": True}
+
+
+def packed_numbers(file):
+    file.create_dataset("x", data=NUMBERS, **CHUNKS)
+
+
+def numbers_in_place(file):
+    file.create_dataset("x", data=NUMBERS, chunks=(4, 5))
+
+
+def numbers_of_groups(file):
+    for name in ("a", "b"):
+        file.create_group(name).create_dataset("x", data=NUMBERS, **CHUNKS)
+
+
+@pytest.mark.parametrize("build, words", [(packed_numbers, ()), (numbers_in_place, ()), (numbers_of_groups, ("--parse", "samples"))])
+def test_a_chunk_that_is_not_where_the_index_says_is_damage_and_not_zeros(build, words, tmp_path):
+    """The index of h5py has no checksum; its library takes such a chunk for one that was never written."""
+    content = bytearray(made(build, tmp_path / "in.h5"))
+    tree = next(i for i in range(len(content)) if content[i : i + 4] == b"TREE" and content[i + 4] == 1)
+    third = tree + 24 + 2 * 40 + 8
+    assert content[third] == 8
+    content[third] ^= 16
+    (tmp_path / "bad.h5").write_bytes(content)
+
+    said = run_shale("convert", tmp_path / "bad.h5", tmp_path / "out", "--to", "record", *words, code=3).stderr.decode()
+
+    assert "a chunk of it is not where the index of chunks says" in said and "'x'" in said, said
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("packed", [{}, {"compression": "gzip"}])
+@pytest.mark.parametrize("rows", [30, 100_000])
+def test_rows_that_were_never_written_are_no_damage(rows, packed, tmp_path):
+    expected = np.zeros(rows, "i4")
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        x = file.create_dataset("x", shape=(rows,), dtype="i4", chunks=(4,), **packed)
+        for first in (8, 20):
+            x[first : first + 4] = expected[first : first + 4] = range(first, first + 4)
+
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out.npy", "--fields", "x")
+
+    assert np.array_equal(np.load(tmp_path / "out.npy"), expected)
+
+
+def test_of_few_chunks_in_a_large_shape_each_is_where_the_index_says(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        x = file.create_dataset("x", shape=(100_000, 5), dtype="i4", **CHUNKS)
+        for first in (0, 4, 8, 12):
+            x[first : first + 4] = NUMBERS[first : first + 4]
+    content = bytearray((tmp_path / "in.h5").read_bytes())
+    tree = next(i for i in range(len(content)) if content[i : i + 4] == b"TREE" and content[i + 4] == 1)
+    content[tree + 24 + 2 * 40 + 8] ^= 16
+    (tmp_path / "in.h5").write_bytes(content)
+
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", "--fields", "x", code=3)

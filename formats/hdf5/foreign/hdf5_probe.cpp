@@ -26,6 +26,7 @@
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_references.hpp"
 #include "formats/hdf5/foreign/hdf5_sample_walk.hpp"
+#include "formats/hdf5/foreign/hdf5_whole_chunks.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
 #include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
@@ -361,11 +362,13 @@ class Describer {
                       "the few chunks of " + what);
       }
       const std::optional<std::uint64_t> address = file_.chunk_address(id, at);
+      if (!address && is_sparse) throw hdf5_chunk_not_in_index(dataset.name);
       if (!address) continue;
       chunks_.push_back({at[0] / dataset.chunk[0], *address});
       if (!is_sparse) --count;
       if (chunks_.size() == kChunksPerMessage) send_chunks();
     }
+    if (!is_sparse && count > 0) throw hdf5_chunk_not_in_index(dataset.name);
     send_chunks();
   }
 

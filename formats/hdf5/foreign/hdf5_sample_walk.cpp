@@ -346,7 +346,8 @@ class SampleSender {
     if (is_here) {
       const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
       check_hdf5_filters(layout.id(), path);
-      if (walk_.lose) check_whole(set, path, type, space, layout);
+      const Hdf5Dataset stored = stored_dataset(set, path, type, space, layout);
+      walk_.lose ? check_whole(set, stored) : check_hdf5_chunk_index(set, stored);
     }
     send_value(path, type, space, is_here, [&](hid_t memory, void* into) {
       return H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, into) >= 0;
@@ -372,10 +373,10 @@ class SampleSender {
     throw Error(Code::damaged, "the header of '{}' is damaged", printable(path));
   }
 
-  void check_whole(hid_t set, const std::string& path, const Hdf5Handle& type,
-                   const Hdf5Handle& space, const Hdf5Handle& layout) {
-    check_header(set, path);
+  static Hdf5Dataset stored_dataset(hid_t set, const std::string& path, const Hdf5Handle& type,
+                                    const Hdf5Handle& space, const Hdf5Handle& layout) {
     Hdf5Dataset dataset;
+    dataset.name = path;
     describe_hdf5_type(type.id(), sizeof(std::uint64_t), dataset);
     dataset.shape = shape_in(space).sides;
     const H5D_layout_t kind = H5Pget_layout(layout.id());
@@ -389,11 +390,16 @@ class SampleSender {
           std::ranges::find(dataset.chunk, std::uint64_t{0}) != dataset.chunk.end())
         throw hdf5_failure("the HDF5 library cannot read the size of chunks");
     }
+    return dataset;
+  }
+
+  void check_whole(hid_t set, const Hdf5Dataset& dataset) {
+    check_header(set, dataset.name);
     const Hdf5WholeChunks whole(file_, set, dataset);
     const bool has_rows =
         dataset.shape.empty() || dataset.shape[0] == 0 || whole.has_rows(0, dataset.shape[0]);
     if (whole.fault().empty() && has_rows) return;
-    throw bad_value(path, whole.fault().empty() ? kNotInIndex : whole.fault());
+    throw bad_value(dataset.name, whole.fault().empty() ? kNotInIndex : whole.fault());
   }
 
   void send_attributes(hid_t group) {

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <hdf5.h>
+
+#include "shale/base/error.hpp"
+#include "shale/base/printable.hpp"
 
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -17,6 +22,8 @@ namespace {
 constexpr std::uint64_t kMostChunks = 1 << 22;
 // The library walks its index from the begin for each chunk that is asked for by number.
 constexpr std::uint64_t kMostByNumber = 1 << 14;
+// Where fewer chunks than one in so many are stored, those alone are looked at.
+constexpr std::uint64_t kCellsPerChunk = 16;
 
 using Corner = std::vector<hsize_t>;
 
@@ -28,6 +35,33 @@ bool next_corner(Corner& corner, const Hdf5Dataset& dataset) {
     corner[i] = 0;
   }
   return false;
+}
+
+// How many chunks the shape has room for; nullopt: more than `most`.
+std::optional<std::uint64_t> chunks_in(const Hdf5Dataset& dataset, std::uint64_t most) {
+  std::uint64_t chunks = 1;
+  for (std::size_t i = 0; i < dataset.shape.size(); ++i) {
+    const std::uint64_t along = (dataset.shape[i] - 1) / dataset.chunk[i] + 1;
+    if (along > most / chunks) return std::nullopt;
+    chunks *= along;
+  }
+  return chunks;
+}
+
+// The corners of the chunks in the order of the index; empty: it cannot be read, or has too many.
+std::vector<Corner> corners_in_index(hid_t set, std::uint64_t count, std::size_t rank) {
+  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
+  std::vector<Corner> corners;
+  for (hsize_t i = 0; i < count && count <= kMostByNumber; ++i) {
+    Corner corner(rank, 0);
+    unsigned mask = 0;
+    haddr_t address = 0;
+    hsize_t bytes = 0;
+    if (H5Dget_chunk_info(set, space.id(), i, corner.data(), &mask, &address, &bytes) < 0)
+      return {};
+    corners.push_back(std::move(corner));
+  }
+  return corners;
 }
 
 std::uint64_t stored_bytes_of(const std::vector<std::uint64_t>& sides, std::uint64_t element) {
@@ -51,6 +85,35 @@ bool has_whole_hdf5_header(const InputFile& file, std::uint64_t base_address, st
   return (byte(2) | byte(3) << 8) == info.hdr.nmesgs;
 }
 
+Error hdf5_chunk_not_in_index(std::string_view dataset) {
+  return {Code::damaged, "dataset '{}': {}", printable(dataset), kNotInIndex};
+}
+
+void check_hdf5_chunk_index(std::int64_t set, const Hdf5Dataset& dataset) {
+  const bool is_empty = std::ranges::find(dataset.shape, std::uint64_t{0}) != dataset.shape.end();
+  if (dataset.storage != Hdf5Storage::chunked || is_empty) return;
+  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
+  hsize_t count = 0;
+  if (H5Dget_num_chunks(set, space.id(), &count) < 0)
+    throw hdf5_chunk_not_in_index(dataset.name).because(hdf5_failure_cause());
+  if (count == 0) return;
+  if (!chunks_in(dataset, std::max(kMostByNumber, kCellsPerChunk * std::uint64_t{count}))) {
+    const std::vector<Corner> corners = corners_in_index(set, count, dataset.shape.size());
+    if (std::ranges::is_sorted(corners, std::less_equal<>{})) return;
+    throw hdf5_chunk_not_in_index(dataset.name);
+  }
+  hsize_t found = 0;
+  Corner corner(dataset.shape.size(), 0);
+  do {
+    hsize_t bytes = 0;
+    const bool is_found = H5Dget_chunk_storage_size(set, corner.data(), &bytes) >= 0 && bytes > 0;
+    found += is_found ? 1 : 0;
+  } while (next_corner(corner, dataset));
+  if (found == count) return;
+  throw hdf5_chunk_not_in_index(dataset.name)
+      .because(fmt::format("{} are stored, {} are found", count, found));
+}
+
 Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
                                  const Hdf5Dataset& dataset)
     : dataset_(dataset) {
@@ -70,14 +133,9 @@ Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
 void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
   const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
   for (const Hdf5Filter& filter : filters_of_layout(layout.id())) filters_.push_back(filter.number);
-  std::uint64_t chunks = 1;
-  for (std::size_t i = 0; i < dataset_.shape.size(); ++i) {
-    const std::uint64_t along = (dataset_.shape[i] - 1) / dataset_.chunk[i] + 1;
-    if (along > kMostChunks / chunks) {
-      fault_ = fmt::format("it has more than {} chunks, too many to prove", kMostChunks);
-      return;
-    }
-    chunks *= along;
+  if (!chunks_in(dataset_, kMostChunks)) {
+    fault_ = fmt::format("it has more than {} chunks, too many to prove", kMostChunks);
+    return;
   }
   std::uint64_t found = 0;
   Corner corner(dataset_.shape.size(), 0);
@@ -113,22 +171,10 @@ bool Hdf5WholeChunks::is_whole(const Hdf5TrackedFile::StoredChunk& chunk) const 
 // The index of chunks is in the order of their corners. Of one that is not, what is out of order is
 // not trusted, nor are its neighbours.
 void Hdf5WholeChunks::distrust_disorder(std::int64_t set, std::uint64_t count) {
-  if (count > kMostByNumber) {
+  const std::vector<Corner> corners = corners_in_index(set, count, dataset_.shape.size());
+  if (corners.empty() && count > 0) {
     fault_ = "the index of its chunks is damaged";
     return;
-  }
-  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
-  std::vector<Corner> corners;
-  for (hsize_t i = 0; i < count; ++i) {
-    Corner corner(dataset_.shape.size(), 0);
-    unsigned mask = 0;
-    haddr_t address = 0;
-    hsize_t bytes = 0;
-    if (H5Dget_chunk_info(set, space.id(), i, corner.data(), &mask, &address, &bytes) < 0) {
-      fault_ = "the index of its chunks is damaged";
-      return;
-    }
-    corners.push_back(std::move(corner));
   }
   std::set<Corner> trusted;
   for (std::size_t i = 0; i < corners.size(); ++i) {

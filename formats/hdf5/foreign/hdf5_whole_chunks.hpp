@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/io/input_file.hpp"
 #include "shale/trees/hdf5_description.hpp"
 
@@ -22,6 +23,12 @@ namespace shale {
 /// What is wrong where the chunks of some rows are not whole.
 inline constexpr std::string_view kNotInIndex =
     "a chunk of it is not where the index of chunks says";
+[[nodiscard]] Error hdf5_chunk_not_in_index(std::string_view dataset);
+
+/// Throws Code::damaged unless each chunk that a dataset's index counts is found where it should
+/// be: the library takes one that it does not find for one that was never written, and gives zeros.
+/// `set` is the library's hid_t.
+void check_hdf5_chunk_index(std::int64_t set, const Hdf5Dataset& dataset);
 
 /// What of a dataset is not where its index says, in a file that may be damaged: the index of
 /// chunks that h5py writes has no checksums, and the library takes a chunk that it does not find
