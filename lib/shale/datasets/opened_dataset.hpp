@@ -81,6 +81,7 @@ struct OpenedDataset {
   DatasetPaths paths;
   Manifest manifest;
   ShardList shards;
+  std::optional<ShardLineBytes> bytes = {};     ///< of all shards, where their lines were read
   std::vector<std::string> notes;               ///< what of a file is left out
   std::shared_ptr<const void> temporary_index;  ///< null: the index stands where it was found
   bool is_unpacked = false;                     ///< it is of what the file was unpacked into

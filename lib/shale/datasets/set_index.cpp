@@ -174,7 +174,9 @@ std::optional<OpenedDataset> open_large_set(const DatasetRequest& request,
   if (!set || set->shards.size() <= most_sized_files || !is_as_wanted(set->manifest, request))
     return std::nullopt;
   std::unordered_set<std::string> names(set->shards.size());
-  set->shards.for_each([&](const ManifestShard& shard) { names.insert(shard.files[0].name); });
+  set->bytes = set->shards.bytes([&](const ManifestShard& shard) {
+    names.insert(shard.files.empty() ? std::string() : shard.files[0].name);
+  });
   if (!are_files_of_folder(std::move(names), request.path)) return std::nullopt;
   set->paths.shards = absolute_path(request.path);
   set->notes.push_back(

@@ -356,9 +356,10 @@ std::uint64_t ShardList::holding(std::uint64_t row) const {
   return static_cast<std::uint64_t>(after - lines.begin()) - 1;
 }
 
-ShardLineBytes ShardList::bytes() const {
+ShardLineBytes ShardList::bytes(const std::function<void(const ManifestShard&)>& visit) const {
   ShardLineBytes sum;
   const auto add = [&](const ManifestShard& shard) {
+    if (visit) visit(shard);
     sum.lists += shard.list_bytes();
     for (const ManifestFile* list : shard.lists()) sum.largest = std::max(sum.largest, list->bytes);
     for (const ManifestFile& file : shard.files) {

@@ -108,9 +108,10 @@ class ShardList {
   /// read_shard_line.
   void for_each(const std::function<void(const ManifestShard&)>& visit) const;
 
-  /// The sizes of the files of all shards. A line as shale writes it is not checked; errors of
-  /// others: same as read_shard_line.
-  [[nodiscard]] ShardLineBytes bytes() const;
+  /// The sizes of the files of all shards; `visit` gets each shard, in order. A line as shale
+  /// writes it is not checked; errors of others: same as read_shard_line.
+  [[nodiscard]] ShardLineBytes bytes(
+      const std::function<void(const ManifestShard&)>& visit = {}) const;
 
   /// The shard of a file of another tool, which has one; nullopt for another number of them.
   [[nodiscard]] std::optional<ManifestShard> only() const {

@@ -199,7 +199,7 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   info.is_indexed = opened.temporary_index == nullptr;
   info.manifest = opened.manifest;
   info.notes = opened.notes;
-  const ShardLineBytes bytes = opened.shards.bytes();
+  const ShardLineBytes bytes = opened.bytes ? *opened.bytes : opened.shards.bytes();
   info.file_bytes = bytes.data + bytes.lists;
   info.largest_file = bytes.largest;
   if (!opened.manifest.layout.is_of_one_file()) {
