@@ -42,35 +42,31 @@ class TarsOnFullDisks(FaultCase):
         self.assertEqual(done.err.count("\nhint: "), 1, done.err)
         return True
 
-    def test_tars_are_written_on(self):
-        source, reference = make_photos(self.folder / "in", 60, sides=(40, 80)), self.folder / "reference"
-        words = ["--to", "webdataset", "--shard-samples", 5]
-        self.ok("convert", source, reference, *words)
-        need, stopped = pages_of(reference), 0
-        for pages in range(need // 2, need + 40, 9):
+    def go_on_with_room(self, sizes, command_into, reference, check_stopped=lambda out, reference: None):
+        """On disks of so many pages a command stops; with more room it goes on, and makes what it makes at once."""
+        stopped = 0
+        for pages in sizes:
             with self.subTest(pages=pages), self.small_disk(f"{PAGE * pages}") as disk:
-                command = ["convert", source, disk / "out", *words]
+                command = command_into(disk / "out")
                 if self.is_stopped(command):
                     stopped += 1
-                    self.check_unfinished(disk / "out", reference)
+                    check_stopped(disk / "out", reference)
                     self.remount(disk, "size=8m")
                     self.ok(*command)
                 self.check_same(disk / "out", reference)
         self.assertGreater(stopped, 3)
 
+    def test_tars_are_written_on(self):
+        source, reference = make_photos(self.folder / "in", 60, sides=(40, 80)), self.folder / "reference"
+        words = ["--to", "webdataset", "--shard-samples", 5]
+        self.ok("convert", source, reference, *words)
+        need = pages_of(reference)
+        self.go_on_with_room(range(need // 2, need + 40, 9), lambda out: ["convert", source, out, *words], reference, self.check_unfinished)
+
     def test_an_index_of_many_is_made_on(self):
         tars, reference = self.make_tars(self.folder / "tars", 40), self.folder / "reference"
         self.ok("index", tars, "--index-dir", reference)
-        need, stopped = pages_of(reference), 0
-        for pages in range(3, need + 8, 11):
-            with self.subTest(pages=pages), self.small_disk(f"{PAGE * pages}") as disk:
-                command = ["index", tars, "--index-dir", disk / "index"]
-                if self.is_stopped(command):
-                    stopped += 1
-                    self.remount(disk, "size=8m")
-                    self.ok(*command)
-                self.check_same(disk / "index", reference)
-        self.assertGreater(stopped, 3)
+        self.go_on_with_room(range(3, pages_of(reference) + 8, 11), lambda out: ["index", tars, "--index-dir", out], reference)
 
     def test_indexes_of_other_programs_are_made_on(self):
         tars, reference = self.make_tars(self.folder / "tars", 24), self.folder / "reference"
