@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/yaml_string.hpp"
 #include "shale/data/fixed_value.hpp"
 #include "shale/data/json_text.hpp"
 
@@ -103,7 +104,7 @@ std::string names_json(std::span<const std::string> names) {
 std::string names_yaml(std::span<const std::string> names) {
   std::string list;
   for (std::size_t i = 0; i < names.size(); ++i)
-    list += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", i, json_quoted(names[i]));
+    list += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", i, yaml_string(names[i]));
   return fmt::format(R"("dtype": {{"class_label": {{"names": {{{}}}}}}})", list);
 }
 
@@ -168,7 +169,7 @@ std::string huggingface_json(const Schema& schema, const LabelNames& names, bool
 std::string huggingface_yaml(const Schema& schema, const LabelNames& names, bool keys_are_text) {
   std::string lines;
   const auto add = [&](std::string_view name, const std::string& yaml) {
-    lines += fmt::format("  - {{\"name\": {}, {}}}\n", json_quoted(name), yaml);
+    lines += fmt::format("  - {{\"name\": {}, {}}}\n", yaml_string(name), yaml);
   };
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     const auto of_field = names_of_field(names, i);

@@ -303,7 +303,8 @@ std::string parquet_readme_fields(const InputFile& shard, const Schema& schema,
                                   const LabelNames& names) {
   const std::vector<ParquetElement> elements = footer_of(shard).schema;
   const bool keys_are_text = elements.back().annotation.meaning == ParquetMeaning::string;
-  return huggingface_yaml(schema, names, keys_are_text);
+  const bool are_held = bytes_of_class_names(names.names) > 0;
+  return huggingface_yaml(schema, are_held ? names : LabelNames(), keys_are_text);
 }
 
 const ClassPlace parquet_class_place{.bytes = bytes_of_class_names,

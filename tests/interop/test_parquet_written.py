@@ -1,6 +1,7 @@
 """Stock readers of Parquet read what shale writes, every sample equal: pyarrow, datasets, polars, duckdb."""
 
 import io
+import os
 import shutil
 import subprocess
 
@@ -24,6 +25,14 @@ def shards(photos, shale, tmp_path_factory):
 def hub_is_away(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def of_classes(photos, folder, names):
+    """A photo of each class; names are bytes."""
+    for photo, name in zip(sorted(photos.rglob("*.JPEG")), names, strict=False):
+        os.makedirs(os.fsencode(folder) + b"/" + name)
+        shutil.copy(photo, os.fsencode(folder) + b"/" + name + b"/1.jpg")
+    return folder
 
 
 def files_of(dataset):
@@ -122,7 +131,7 @@ def test_splits_have_the_names_that_they_were_given(photos, shale, hub_is_away, 
     assert "README" not in shale("convert", out, tmp_path / "again", "--to", "record")  # it is no entry that is left out
 
 
-def test_a_readme_of_shale_goes_with_its_dataset_and_any_other_stays(photos, shale, tmp_path):
+def test_a_readme_has_the_lines_of_shale_and_the_text_of_its_owner(photos, shale, tmp_path):
     out = tmp_path / "out"
     shale("convert", photos, out, "--to", "parquet")
     readme = out / "README.md"
@@ -131,10 +140,60 @@ def test_a_readme_of_shale_goes_with_its_dataset_and_any_other_stays(photos, sha
     assert not readme.exists()
     shale("convert", photos, out, "--to", "parquet", "--overwrite")
     assert readme.read_text() == own
+
     readme.write_text(own + "Photos.\n")
-    for to in ("record", "parquet"):
-        shale("convert", photos, out, "--to", to, "--overwrite")
-        assert readme.read_text() == own + "Photos.\n"
+    shale("convert", photos, out, "--to", "record", "--overwrite")
+    assert readme.read_text().endswith("\nPhotos.\n") and "configs:" not in readme.read_text()
+    readme.write_text(own + "Photos.\n")
+    shale("convert", of_classes(photos, tmp_path / "others", [b"ant", b"bee"]), out, "--to", "parquet", "--overwrite")
+    assert readme.read_text().endswith("\nPhotos.\n")
+    assert '"ant"' in readme.read_text() and "configs:" in readme.read_text()
+
+
+def test_a_readme_whose_lines_were_changed_stays_and_a_note_says_so(photos, shale, tmp_path):
+    out = tmp_path / "out"
+    shale("convert", photos, out, "--to", "parquet")
+    changed = "---\nlicense: mit\n" + (out / "README.md").read_text().removeprefix("---\n")
+    (out / "README.md").write_text(changed)
+    said = shale("convert", photos, out, "--to", "parquet", "--overwrite")
+    assert (out / "README.md").read_text() == changed
+    assert f"{out}/README.md stays as it is: `datasets` takes files, splits and class names" in said
+
+
+NAMES_OF_SPLITS = ["0", "yes", "null", "1e3", "all", "[ab]", "a*", "?", "b:c", "train[a]", 'a"b', "- x", "#a"]
+
+
+def test_splits_of_any_name_are_loaded(photos, shale, hub_is_away, tmp_path):
+    share = 1 / len(NAMES_OF_SPLITS)
+    out = tmp_path / "out"
+    shale("convert", photos, out, "--to", "parquet", "--split", ",".join(f"{name}={share}" for name in NAMES_OF_SPLITS))
+    splits = load(out)
+    assert list(splits) == ["0", "yes", "null", "1e3", "all_", "_ab_", "a_", "_", "b_c", "train_a_", "a_b", "__x", "_a"]
+    for name, rows in zip(NAMES_OF_SPLITS, splits.values(), strict=True):
+        assert rows["key"] == [sample.key.decode() for sample in samples_of(out / name)]
+
+
+@pytest.mark.parametrize(
+    "name", [b"a\x7fb", "a\x80b".encode(), "a\x85b".encode(), "a\u2028b".encode(), b"a\xef\xbf\xbeb", b"yes", b"caf\xe9"]
+)
+def test_classes_of_any_name_are_loaded(name, photos, shale, hub_is_away, tmp_path):
+    out = tmp_path / "out"
+    shale("convert", of_classes(photos, tmp_path / "photos", [name, b"zz"]), out, "--to", "parquet")
+    label = load(out, split="train").features["label"]
+    if name == b"caf\xe9":
+        assert label.dtype == "int64"  # no name that is not UTF-8 has room in a file
+    else:
+        assert label.names == [name.decode(), "zz"]
+
+
+def test_a_split_that_is_written_again_has_its_own_classes(photos, shale, hub_is_away, tmp_path):
+    source, out = of_classes(photos, tmp_path / "photos", [b"ant", b"bee"]), tmp_path / "out"
+    shale("convert", photos, out, "--to", "parquet", "--split", "train=0.5,test=0.5")
+    for split in ("train", "test"):
+        shale("convert", source, out / split, "--to", "parquet", "--overwrite")
+    splits = load(out)
+    assert [rows.features["label"].names for rows in splits.values()] == [["ant", "bee"]] * 2
+    assert splits["train"]["key"] == ["ant/1.jpg", "bee/1.jpg"]
 
 
 def test_polars_and_duckdb_read_every_sample(shards):

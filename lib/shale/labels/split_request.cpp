@@ -14,11 +14,13 @@ namespace {
 
 constexpr double kRoundingOfShares = 1e-9;
 
+constexpr std::string_view kBesideSplits = "README.md";
+
 // The name of a folder that readers find.
 std::string name_in_word(std::string_view name, std::string_view word) {
   const bool is_one = !name.empty() && name.find('/') == std::string_view::npos &&
                       !name.starts_with('.') && printable(name) == name && !is_dataset_file(name) &&
-                      !part_of_name(name);
+                      !part_of_name(name) && name != kBesideSplits;
   if (is_one) return std::string(name);
   throw Error(Code::usage, "--split '{}': '{}' cannot be the name of a split, which is a folder",
               printable(word), printable(name))

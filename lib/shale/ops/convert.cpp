@@ -34,10 +34,14 @@
 namespace shale {
 namespace {
 
+void say_readme(const std::string& output, const Manifest& manifest, const Events& events) {
+  if (std::string note = note_on_readme(output, manifest); !note.empty()) events.say(note);
+}
+
 ConvertReport verified(const ConvertRequest& request, ConvertReport report, const Events& events) {
-  // One file was verified before it got its name.
-  if (request.verify && !report.is_of_files())
-    verify_output(request, request.output, report, events);
+  if (report.is_of_files()) return report;  // one file was verified before it got its name
+  say_readme(request.output, report.manifest, events);
+  if (request.verify) verify_output(request, request.output, report, events);
   return report;
 }
 
@@ -252,10 +256,8 @@ class SplitSets {
     if (!shared_->is_own()) return;
     std::vector<std::string> names;
     for (const OneSplit& split : splits_) names.push_back(split.name);
-    if (!put_readme(output_, scratch_, first, names))
-      events_.say(
-          fmt::format("{} stays as it is; `datasets` finds the splits only if it names them",
-                      printable(join_path(output_, kReadmeName))));
+    put_readme(output_, scratch_, first, names);
+    say_readme(output_, first, events_);
   }
 
   [[nodiscard]] std::string note_on(const SplitDuplicates& found) const {

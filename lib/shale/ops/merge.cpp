@@ -32,6 +32,7 @@
 #include "shale/shards/dataset_reader.hpp"
 #include "shale/shards/key_check.hpp"
 #include "shale/shards/place.hpp"
+#include "shale/shards/readme.hpp"
 #include "shale/shards/refuse_nested.hpp"
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/work_folder.hpp"
@@ -466,6 +467,8 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
   });
   put_in_place(set, work);
   work.remove();
+  if (std::string note = note_on_readme(request.output, report.manifest); !note.empty())
+    events.say(note);
   return report;
 }
 

@@ -254,7 +254,8 @@ void look_at_needed_names(const SetPlace& place, const WorkFolder& work, const s
 void put_readme_beside(const SetPlace& place, const WorkFolder& work, const Manifest& next) {
   const std::string name = fs::path(place.folder).filename().string();
   if (!place.indexed_file.empty() || part_of_name(name)) return;
-  (void)put_readme(place.folder, work.path(), next);  // the user's own stays
+  put_readme(place.folder, work.path(), next);
+  settle_readme_of_splits(place.folder, work.path(), next);
 }
 
 // The files of the set that stands are not touched, but for those that a format's own readers want
