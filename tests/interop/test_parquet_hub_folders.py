@@ -233,3 +233,22 @@ def test_an_arrow_file_is_refused_with_its_export(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(refused.split('python3 -c "')[1].split('"')[0])
     assert numbers(tmp_path / "x.parquet") == [1, 2]
+
+
+@pytest.mark.parametrize("odd", ["part-5.pq", "part-5.PARQUET", "part-5"])
+def test_a_set_has_all_its_files_whatever_their_suffix(odd, tmp_path):
+    for number in range(5):
+        write(tmp_path / f"in/part-{number}.parquet", [number])
+    write(tmp_path / "in" / odd, [5])
+    assert numbers(tmp_path / "in") == [*range(6)]
+
+
+def test_files_that_a_readme_names_are_missed(tmp_path):
+    """A download that has not ended: the split that is there must not be taken for all."""
+    write(tmp_path / "data/test-00000-of-00001.parquet", [1])
+    write_readme(tmp_path, "configs:\n- data_files:\n  - {split: train, path: data/train-*}\n  - {split: test, path: data/test-*}\n")
+    for command in (["info", tmp_path], ["convert", tmp_path, tmp_path / "out", "--to", "record"]):
+        said = run_shale(*command, code=1).stderr.decode()
+        assert "README.md: names files 'data/train-*', and there is none" in said
+        assert f"""as in 'shale info "{tmp_path}/data/test-00000-of-00001.parquet"'""" in said
+    assert numbers(tmp_path / "data/test-00000-of-00001.parquet") == [1]

@@ -271,7 +271,10 @@ FilesOfFolder list_files_of(const std::string& folder) {
     if (!is_set) odd = name;
     return is_set;
   });
-  if (is_set && all.files.empty()) all = std::move(tables);
+  if (is_set && (all.files.empty() || all.format == tables.format)) {
+    all.format = tables.format;
+    std::ranges::move(tables.files, std::back_inserter(all.files));
+  }
   if (!odd.empty() && has_index) throw is_in_the_way(folder, odd);
   if (!is_set) return {};
   std::ranges::sort(all.files, is_naturally_less, &SetMember::name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -91,6 +92,11 @@ struct Readme {
   JsonValue yaml;
 };
 
+std::string hint_at_files(const std::string& folder, const std::string& pattern) {
+  return fmt::format("name the files of one split, as in 'shale info \"{}\"'",
+                     printable(join_path(folder, pattern)));
+}
+
 // Of one that says something of the files, under this key; nullopt: there is none. Errors:
 // Code::unsupported for YAML that cannot be read.
 std::optional<Readme> readme_in(const std::string& folder, std::string_view key) {
@@ -99,7 +105,9 @@ std::optional<Readme> readme_in(const std::string& folder, std::string_view key)
   if (text.find(key) == std::string::npos) return std::nullopt;
   std::optional<JsonValue> yaml = parse_yaml(text);
   if (!yaml)
-    throw Error(Code::unsupported, "its YAML, which has '{}', cannot be read", key).at(path);
+    throw Error(Code::unsupported, "its YAML, which has '{}', cannot be read", key)
+        .at(path)
+        .hint(hint_at_files(folder, "data/*.parquet"));
   if (yaml->find(key) == nullptr) return std::nullopt;
   return Readme{std::move(path), *std::move(yaml)};
 }
@@ -202,11 +210,14 @@ bool can_be_split(std::string_view name) {
          !is_dataset_file(name) && !part_of_name(name);
 }
 
-std::vector<std::string> patterns_in(const JsonValue& config, const SplitPatterns& split) {
-  std::vector<std::string> patterns;
-  for (const std::string& pattern : split.patterns)
-    patterns.push_back(join_path(text_in(config, "data_dir"), pattern));
-  return patterns;
+// The splits of a configuration, with patterns below the folder of the README.
+std::vector<SplitPatterns> splits_of_config(const JsonValue& config) {
+  std::vector<SplitPatterns> splits = patterns_of(*config.find("data_files"));
+  for (SplitPatterns& split : splits) {
+    for (std::string& pattern : split.patterns)
+      pattern = join_path(text_in(config, "data_dir"), pattern);
+  }
+  return splits;
 }
 
 Error several_configurations(const Readme& readme, std::span<const JsonValue* const> all) {
@@ -217,14 +228,14 @@ Error several_configurations(const Readme& readme, std::span<const JsonValue* co
   Error error(Code::unsupported, "names {} configurations of its files, and none as default: {}{}",
               all.size(), names, all.size() > kShown ? " ..." : "");
   error.at(readme.path);
-  for (const SplitPatterns& split : patterns_of(*all.front()->find("data_files"))) {
-    for (const std::string& pattern : patterns_in(*all.front(), split)) {
-      const std::string word = join_path(folder_of_file(readme.path), pattern);
-      return error.hint(
-          fmt::format("name the files of one split, as in 'shale info \"{}\"'", printable(word)));
-    }
-  }
-  return error;
+  const std::vector<SplitPatterns> first = splits_of_config(*all.front());
+  if (first.empty() || first.front().patterns.empty()) return error;
+  return error.hint(hint_at_files(folder_of_file(readme.path), first.front().patterns.front()));
+}
+
+std::string config_name_of(const JsonValue& config) {
+  const std::string name = text_in(config, "config_name");
+  return name.empty() ? "default" : name;
 }
 
 // The configuration that is read: the only one, or the default one. Null: it names no files.
@@ -236,7 +247,7 @@ const JsonValue* configuration_of(const Readme& readme) {
   for (const JsonValue& one : elements_of(*configs)) {
     if (one.find("data_files") == nullptr) continue;
     if (text_in(one, "default") == "true") return &one;
-    if (text_in(one, "config_name") == "default") named = &one;
+    if (config_name_of(one) == "default") named = &one;
     all.push_back(&one);
   }
   if (named != nullptr || all.empty()) return named;
@@ -244,12 +255,25 @@ const JsonValue* configuration_of(const Readme& readme) {
   return all.front();
 }
 
+// Which of the files a pattern stands for.
+std::vector<std::size_t> matching(std::span<const std::string> files, std::string_view pattern) {
+  const std::vector<std::string> steps = steps_of(pattern);
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (matches(steps_of(files[i]), steps)) found.push_back(i);
+  }
+  return found;
+}
+
+bool is_table(std::string_view file) { return file.ends_with(kTableSuffix); }
+
 std::vector<HubSplit> splits_named_in(const Readme& readme, const std::string& folder) {
   const JsonValue* const config = configuration_of(readme);
   if (config == nullptr) return {};
   const std::vector<std::string> files = files_below(folder);
   std::vector<HubSplit> splits;
-  for (const SplitPatterns& split : patterns_of(*config->find("data_files"))) {
+  std::optional<std::string> missing;
+  for (const SplitPatterns& split : splits_of_config(*config)) {
     if (!can_be_split(split.name)) {
       throw Error(Code::unsupported, "names a split '{}', which cannot be the name of one",
                   printable(split.name))
@@ -257,17 +281,22 @@ std::vector<HubSplit> splits_named_in(const Readme& readme, const std::string& f
     }
     HubSplit found{split.name, {}};
     std::vector<bool> is_taken(files.size());
-    for (const std::string& pattern : patterns_in(*config, split)) {
-      const std::vector<std::string> steps = steps_of(pattern);
-      for (std::size_t i = 0; i < files.size(); ++i) {
-        if (is_taken[i] || !matches(steps_of(files[i]), steps)) continue;
+    for (const std::string& pattern : split.patterns) {
+      const std::vector<std::size_t> matched = matching(files, pattern);
+      if (matched.empty() && !missing) missing = pattern;
+      for (const std::size_t i : matched) {
+        if (!is_taken[i]) found.files.push_back(files[i]);
         is_taken[i] = true;
-        found.files.push_back(files[i]);
       }
     }
-    const auto is_table = [](const std::string& file) { return file.ends_with(kTableSuffix); };
     if (!std::ranges::all_of(found.files, is_table)) return {};  // of another kind of files
     if (!found.files.empty()) splits.push_back(std::move(found));
+  }
+  const auto table = std::ranges::find_if(files, is_table);
+  if (missing && table != files.end()) {  // else it may be anything's
+    throw Error(Code::unsupported, "names files '{}', and there is none", printable(*missing))
+        .at(readme.path)
+        .hint(hint_at_files(folder, *table));
   }
   return splits;
 }
@@ -359,19 +388,20 @@ std::string folder_of_configuration(const std::string& folder) {
 
 // ---- class names
 
-// {'0': cat, '1': dog}, or a list. Empty: they are not those of 0, 1, 2 ...
+// {'0': cat, '1': dog}, or a list. Empty: they are not those of 0, 1, 2 ..., or no names of
+// classes, which differ.
 std::vector<std::string> names_of_classes(const JsonValue& names) {
   std::vector<std::string> classes;
   if (names.type == JsonValue::Type::array) {
     for (const JsonValue& name : names.elements) classes.push_back(name.text);
-    return classes;
   }
   for (std::size_t label = 0; label < names.names.size(); ++label) {
     const JsonValue* const name = names.find(std::to_string(label));
     if (name == nullptr) return {};
     classes.push_back(name->text);
   }
-  return classes;
+  const std::set<std::string_view> all(classes.begin(), classes.end());
+  return all.size() == classes.size() && !all.contains("") ? classes : std::vector<std::string>();
 }
 
 struct HubClasses {
@@ -404,17 +434,35 @@ void add_class_features(const JsonValue& features, const std::string& above,
   }
 }
 
-// Of the configurations whose name is that of a folder of the file, or of the only one.
+// Whether a file is one of a configuration. Without any, the only one that is described is all
+// files', and of several one is the files' in a folder of its name.
+bool is_file_of(const Readme& readme, const std::string& file, const std::string& config) {
+  namespace fs = std::filesystem;
+  const JsonValue* const configs = readme.yaml.find(kConfigs);
+  if (configs == nullptr) {
+    const bool is_only = elements_of(*readme.yaml.find(kInfo)).size() == 1;
+    return is_only || file.find("/" + config + "/") != std::string::npos;
+  }
+  const std::string name = fs::absolute(file).lexically_normal().lexically_relative(
+      fs::absolute(folder_of_file(readme.path)).lexically_normal());
+  for (const JsonValue& one : elements_of(*configs)) {
+    if (config_name_of(one) != config || one.find("data_files") == nullptr) continue;
+    for (const SplitPatterns& split : splits_of_config(one)) {
+      if (std::ranges::any_of(split.patterns, [&](const std::string& pattern) {
+            return matches(steps_of(name), steps_of(pattern));
+          }))
+        return true;
+    }
+  }
+  return false;
+}
+
 std::vector<HubClasses> classes_in(const Readme& readme, const std::string& file) {
-  const JsonValue* const info = readme.yaml.find(kInfo);
-  if (info == nullptr) return {};
   std::vector<HubClasses> all;
-  const std::span<const JsonValue> infos = elements_of(*info);
-  for (const JsonValue& one : infos) {
-    const std::string folder = "/" + text_in(one, "config_name") + "/";
+  for (const JsonValue& one : elements_of(*readme.yaml.find(kInfo))) {
     const JsonValue* const features = one.find("features");
-    const bool is_of_file = infos.size() == 1 || file.find(folder) != std::string::npos;
-    if (features != nullptr && is_of_file) add_class_features(*features, "", all);
+    if (features != nullptr && is_file_of(readme, file, config_name_of(one)))
+      add_class_features(*features, "", all);
   }
   return all;
 }

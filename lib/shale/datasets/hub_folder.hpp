@@ -25,10 +25,10 @@ struct HubSplit {
 /// The splits of a repository, as `datasets.load_dataset` has them: those that the YAML of its
 /// README.md names under `configs`; else those that files in `data` are named after
 /// ("train_sft-00000-of-00003.parquet"); else folders that are named after splits, or
-/// those in its only folder. Splits without files are not listed. Empty: none of these says it.
-/// Reads names, and the README. Errors: Code::unsupported for YAML that cannot be read, for a name
-/// that no split can have, and for several configurations, or folders of files, of which none is
-/// the default.
+/// those in its only folder. Empty: none of these says it. Reads names, and the README. Errors:
+/// Code::unsupported for YAML that cannot be read, for a name that no split can have, for files
+/// that it names and that are not there, and for several configurations, or folders of files, of
+/// which none is the default.
 [[nodiscard]] std::vector<HubSplit> splits_of_hub(const std::string& folder);
 
 /// What the YAML of a README.md, beside a Parquet file or up to two folders above, says of its

@@ -49,9 +49,6 @@ TEST_CASE("hub folder: splits are those that the README names, whatever its file
       {"configs:\n- config_name: p\n  data_files: x/one-1*\n- config_name: q\n  default: true\n"
        "  data_files: x/two-1*\n",
        "train: x/two-1.parquet"},
-      {"configs:\n- data_files:\n  - {split: here, path: x/two-1*}\n  - {split: gone, path: y/*}\n",
-       "here: x/two-1.parquet"},
-      {"configs:\n- data_files: nothing\n", ""},
   };
   for (const Row& row : rows) {
     CAPTURE(row.yaml);
@@ -111,6 +108,10 @@ TEST_CASE("hub folder: what a README says is refused where it leaves a choice, o
       {"configs: [\n", "cannot be read"},
       {"configs:\n- data_files: {../x: '*'}\n", "names a split '../x'"},
       {"configs:\n- data_files: {.shale: '*'}\n", "names a split '.shale'"},
+      {"configs:\n- data_files:\n  - {split: here, path: a*}\n  - {split: gone, path: y/*}\n",
+       "names files 'y/*', and there is none"},
+      {"configs:\n- data_files: [a.parquet, b.parquet]\n", "names files 'b.parquet'"},
+      {"configs:\n- data_files: nothing\n", "names files 'nothing', and there is none"},
   };
   for (const Row& row : kRows) {
     const TempDir dir;
@@ -132,7 +133,46 @@ TEST_CASE("hub folder: a pattern with many steps costs no more than the path is 
   }
   put(dir, {path + ".parquet"});
   write_file(dir / "README.md", "---\nconfigs:\n- data_files: '" + pattern + "b'\n---\n");
-  CHECK(splits_of_hub(dir.path()).empty());
+  CHECK(error_of([&] { (void)splits_of_hub(dir.path()); }).code() == Code::unsupported);
+}
+
+TEST_CASE("hub folder: class names are those of the configuration that a file belongs to") {
+  constexpr std::string_view kClasses =
+      "- config_name: {}\n  features:\n  - name: label\n    dtype: {{class_label: {{names: "
+      "{}}}}}\n";
+  const auto info = [&](std::string_view config, std::string_view names) {
+    return fmt::format(fmt::runtime(kClasses), config, names);
+  };
+  const std::string of_two =
+      "configs:\n- {config_name: en, data_files: en/*}\n"
+      "- {config_name: de, default: true, data_files: de/*}\n";
+  const std::string of_default = "configs:\n- config_name: default\n  data_files: '*/*.parquet'\n";
+  struct Row {
+    std::string info, configs;
+    std::vector<std::string> classes;
+  };
+  const Row rows[] = {
+      {info("en", "[A, B]"), of_two, {}},
+      {info("en", "[A, B]") + info("de", "[C, D]"), of_two, {"C", "D"}},
+      {info("other", "[X, Y]") + info("default", "[cat, dog]"), of_default, {"cat", "dog"}},
+      {info("plain", "[cat, dog]"), "", {"cat", "dog"}},
+      {info("de", "[cat, dog]") + info("en", "[A, B]"), "", {"cat", "dog"}},
+      {info("plain", "[dog, dog]"), "", {}},
+      {info("plain", "{'0': cat, '1': }"), "", {}},
+      {info("plain", "{'0': cat, '2': dog}"), "", {}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.info);
+    CAPTURE(row.configs);
+    const TempDir dir;
+    put(dir, {"de/a.parquet", "en/a.parquet"});
+    write_file(dir / "README.md",
+               fmt::format("---\ndataset_info:\n{}{}---\n", row.info, row.configs));
+    Manifest manifest;
+    manifest.schema.fields = {{.name = "label", .kind = Kind::integer}};
+    add_hub_classes(manifest, dir / "de/a.parquet");
+    CHECK(manifest.classes == row.classes);
+  }
 }
 
 TEST_CASE("hub folder: class names of a README are those of files that have none") {
