@@ -35,28 +35,37 @@ Packing packing_of(const InputFile& file) {
 }  // namespace
 
 int bid_for_compressed_samples(const Probe& probe) {
-  constexpr std::uint64_t kLookedAt = 4 << 20;
+  // What follows the first look only if that is too little of the archive.
+  constexpr std::uint64_t kLooks[] = {4 << 20, 24 << 20};
   const Packing packing = packing_of(probe.head);
   if (packing == Packing::none || probe.file == nullptr) return 0;
   const NamelessFile begin(NamelessFile::InMemory{"archive"});
+  std::uint64_t bytes = 0;
+  const auto bid = [&] {
+    const InputFile file(begin.link());
+    std::vector<std::byte> head(std::min(kTarBlockBytes, file.size()));
+    file.read_exact(0, head);
+    return bid_for_samples_in_tar({probe.path, head, file.size(), &file});
+  };
   std::vector<std::byte> piece(kPieceBytes);
   try {
     UnpackedStream stream(std::make_unique<InputStream>(probe.file->path()), packing,
                           kMostZstdWindow);
     if (stream_kind_of(stream.peek(kStreamKindBytes)) != StreamKind::tar) return 0;
-    for (std::uint64_t at = 0; at < kLookedAt;) {
-      const std::uint64_t filled = stream.read(piece);
-      if (filled == 0) break;
-      write_fully(begin.descriptor(), Bytes(piece).first(filled), at, begin.path());
-      at += filled;
+    for (const std::uint64_t most : kLooks) {
+      while (bytes < most) {
+        const std::uint64_t filled = stream.read(piece);
+        if (filled == 0) return bid();
+        write_fully(begin.descriptor(), Bytes(piece).first(filled), bytes, begin.path());
+        bytes += filled;
+      }
+      if (const int found = bid(); found > 0) return found;
     }
+    return 0;
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
   }
-  const InputFile file(begin.link());
-  std::vector<std::byte> head(std::min(kTarBlockBytes, file.size()));
-  file.read_exact(0, head);
-  return bid_for_samples_in_tar({probe.path, head, file.size(), &file});
+  return bid();
 }
 
 void refuse_compressed_tar(const InputFile& file) {
@@ -87,7 +96,9 @@ std::optional<UnpackReport> unpack_webdataset(const UnpackRequest& request) {
     stop_if_asked();
   }
   (void)out.finish();
-  return UnpackReport{};
+  UnpackReport report;
+  report.is_decompressed = true;
+  return report;
 }
 
 }  // namespace shale

@@ -66,6 +66,31 @@ class PipedSamples(FaultCase):
         self.through_fifo(self.convert, "-", self.out)
         self.same_result(self.out)
 
+    def test_a_large_first_image(self):
+        """More of the stream is looked at; entries for folders are none of the tars of classes that they would be."""
+        large = png(2200, 2200, 7)
+        self.assertGreater(len(large), 4 << 20)
+        rest = [(f"0/{name}", content) for name, content in members(range(1, 5))]
+        whole = tar_of(self.tar, ("0/0000.png", large), ("0/0000.cls", b"2"), *rest).read_bytes()
+        for name, content in {"plain": whole, "gzip": gzip.compress(whole, 1)}.items():
+            with self.subTest(name):
+                shutil.rmtree(self.out, ignore_errors=True)
+                self.piped(self.convert, "-", self.out, content=content)
+                self.same_result(self.out)
+        write(self.folder / "x.tar.gz", gzip.compress(whole, 1))
+        shutil.rmtree(self.out)
+        self.convert(self.folder / "x.tar.gz", self.out)
+        self.assertEqual(self.ok("ls", self.out, "--tsv").out, self.ok("ls", self.folder / "by name", "--tsv").out)
+
+    def test_links_are_left_out_and_said_compressed_or_not(self):
+        link = ("0002.png", b"", {"type": b"2", "linkname": "0000.png"})
+        tar_of(self.tar, *members(range(2)), link, ("0002.cls", b"1"), ("0002.txt", b"text"))
+        write(self.folder / "x.tar.gz", gzip.compress(self.tar.read_bytes()))
+        for source in (self.tar, self.folder / "x.tar.gz"):
+            with self.subTest(source):
+                shutil.rmtree(self.out, ignore_errors=True)
+                self.assertIn("0002.png", self.convert(source, self.out, code=4).err)
+
     def test_what_is_asked_of_samples_by_name(self):
         for words in (
             ["--shuffle", "--seed", "3"],

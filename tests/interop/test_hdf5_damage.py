@@ -266,6 +266,50 @@ def test_a_chunk_that_is_not_where_the_index_says_is_damage_and_not_zeros(build,
     assert not (tmp_path / "out").exists()
 
 
+def test_a_chunk_that_is_shorter_than_its_rows_is_damage_and_not_what_lies_in_memory(tmp_path):
+    """A flipped bit says that gzip was not used: the library does not compare sizes."""
+    content = bytearray(made(packed_numbers, tmp_path / "in.h5"))
+    tree = next(i for i in range(len(content)) if content[i : i + 4] == b"TREE" and content[i + 4] == 1)
+    content[tree + 24 + 2 * 40 + 4] ^= 1
+    (tmp_path / "bad.h5").write_bytes(content)
+
+    run_shale("convert", tmp_path / "bad.h5", tmp_path / "out", "--to", "record", code=3)
+
+    rows, lines = saved(tmp_path / "bad.h5", tmp_path / "out")
+    check_rows(rows)
+    assert list(rows) == [*range(8), *range(12, ROWS)] and lines
+
+
+@pytest.mark.parametrize("rows", [28, 31])
+def test_a_damaged_number_of_rows_is_seen(rows, tmp_path):
+    content = made(packed_numbers, tmp_path / "in.h5")
+    sides = np.array([ROWS, 5, ROWS, 5], "<u8").tobytes()
+    assert content.count(sides) == 1
+    (tmp_path / "bad.h5").write_bytes(content.replace(sides, np.array([rows, 5, ROWS, 5], "<u8").tobytes()))
+
+    run_shale("convert", tmp_path / "bad.h5", tmp_path / "out", "--to", "record", code=3)
+    assert saved(tmp_path / "bad.h5", tmp_path / "out")[0] is None
+
+
+@pytest.mark.parametrize("filters", [{}, {"shuffle": True}, {"fletcher32": True}, {"compression": "lzf"}, {"compression": "gzip"}])
+def test_sound_chunks_of_every_type_are_whole(filters, tmp_path):
+    record = np.dtype([("a", "i4"), ("b", "f8", (3,))])
+    texts = [f"text {i} " * (i % 7) for i in range(ROWS)]
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_dataset("x", data=NUMBERS.astype(">i4"), chunks=(7, 3), **filters)
+        file.create_dataset("noise", data=np.random.default_rng(0).random((ROWS, 9)), chunks=(4, 9), **filters)
+        file.create_dataset("flag", data=NUMBERS[:, 0] > 500, chunks=(8,), **filters)
+        file.create_dataset("fixed", data=np.array(texts, "S40"), chunks=(9,), **filters)
+        file.create_dataset("r", data=np.zeros(ROWS, record), chunks=(4,), **filters)
+        if "fletcher32" not in filters:
+            file.create_dataset("t", data=texts, dtype=h5py.string_dtype(), chunks=(5,), **filters)
+
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record")
+
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [sample["x"].tolist() for sample in dataset] == NUMBERS.tolist()
+
+
 @pytest.mark.parametrize("packed", [{}, {"compression": "gzip"}])
 @pytest.mark.parametrize("rows", [30, 100_000])
 def test_rows_that_were_never_written_are_no_damage(rows, packed, tmp_path):

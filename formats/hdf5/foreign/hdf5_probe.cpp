@@ -341,9 +341,14 @@ class Describer {
     const Hdf5Handle space(checked(H5Dget_space(id), "the shape of " + what), H5Sclose);
     dataset.has_shape = H5Sget_simple_extent_type(space.id()) != H5S_NULL;
     if (!dataset.has_shape) return;
-    std::array<hsize_t, H5S_MAX_RANK> sides{};
-    const int rank = checked(H5Sget_simple_extent_dims(space.id(), sides.data(), nullptr),
+    std::array<hsize_t, H5S_MAX_RANK> sides{}, most{};
+    const int rank = checked(H5Sget_simple_extent_dims(space.id(), sides.data(), most.data()),
                              "the sides of " + what);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) {
+      if (sides.at(i) > most.at(i))
+        throw Error(Code::damaged, "{} has a side of {}, and its most is {}", what, sides.at(i),
+                    most.at(i));
+    }
     dataset.shape.assign(sides.begin(), sides.begin() + rank);
   }
 

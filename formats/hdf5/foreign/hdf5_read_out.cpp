@@ -57,7 +57,7 @@ class DatasetReader {
     const Hdf5Handle layout(H5Dget_create_plist(set_.id()), H5Pclose);
     check_hdf5_filters(layout.id(), dataset_.name);
     if (!lose_) {
-      check_hdf5_chunk_index(set_.id(), dataset_);
+      check_hdf5_chunk_index(file, set_.id(), dataset_);
       return;
     }
     if (!has_whole_hdf5_header(from, sequences.base_address(), set_.id()))

@@ -347,7 +347,7 @@ class SampleSender {
       const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
       check_hdf5_filters(layout.id(), path);
       const Hdf5Dataset stored = stored_dataset(set, path, type, space, layout);
-      walk_.lose ? check_whole(set, stored) : check_hdf5_chunk_index(set, stored);
+      walk_.lose ? check_whole(set, stored) : check_hdf5_chunk_index(file_, set, stored);
     }
     send_value(path, type, space, is_here, [&](hid_t memory, void* into) {
       return H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, into) >= 0;

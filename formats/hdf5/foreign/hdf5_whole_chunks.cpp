@@ -64,12 +64,37 @@ std::vector<Corner> corners_in_index(hid_t set, std::uint64_t count, std::size_t
   return corners;
 }
 
+std::vector<int> filters_of(hid_t set) {
+  const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
+  std::vector<int> numbers;
+  for (const Hdf5Filter& filter : filters_of_layout(layout.id())) numbers.push_back(filter.number);
+  return numbers;
+}
+
 std::uint64_t stored_bytes_of(const std::vector<std::uint64_t>& sides, std::uint64_t element) {
   for (const std::uint64_t side : sides) {
     if (side != 0 && element > (~std::uint64_t{0} >> 1) / side) return ~std::uint64_t{0};
     element *= side;
   }
   return element;
+}
+
+// A filter is passed over where it would not have made the chunk smaller, and no other is. Of a
+// chunk that is too short the library gives what lies in memory behind it.
+bool is_whole(const Hdf5TrackedFile::StoredChunk& chunk, const Hdf5Dataset& dataset,
+              const std::vector<int>& filters) {
+  constexpr std::uint64_t kChecksumBytes = 4;
+  std::uint64_t plain =
+      stored_bytes_of(dataset.chunk, std::max(dataset.element_bytes, dataset.record_bytes));
+  bool is_compressed = false;
+  for (std::size_t i = 0; i < filters.size() && i < 32; ++i) {
+    const bool is_passed_over = (chunk.passed_over >> i & 1U) != 0;
+    const bool keeps_size = filters[i] == H5Z_FILTER_SHUFFLE || filters[i] == H5Z_FILTER_FLETCHER32;
+    if (is_passed_over && keeps_size) return false;
+    if (!is_passed_over && filters[i] == H5Z_FILTER_FLETCHER32) plain += kChecksumBytes;
+    is_compressed = is_compressed || (!is_passed_over && !keeps_size);
+  }
+  return is_compressed || chunk.bytes == plain;
 }
 
 }  // namespace
@@ -89,7 +114,7 @@ Error hdf5_chunk_not_in_index(std::string_view dataset) {
   return {Code::damaged, "dataset '{}': {}", printable(dataset), kNotInIndex};
 }
 
-void check_hdf5_chunk_index(std::int64_t set, const Hdf5Dataset& dataset) {
+void check_hdf5_chunk_index(Hdf5TrackedFile& file, std::int64_t set, const Hdf5Dataset& dataset) {
   const bool is_empty = std::ranges::find(dataset.shape, std::uint64_t{0}) != dataset.shape.end();
   if (dataset.storage != Hdf5Storage::chunked || is_empty) return;
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
@@ -102,16 +127,16 @@ void check_hdf5_chunk_index(std::int64_t set, const Hdf5Dataset& dataset) {
     if (std::ranges::is_sorted(corners, std::less_equal<>{})) return;
     throw hdf5_chunk_not_in_index(dataset.name);
   }
+  const std::vector<int> filters = filters_of(set);
   hsize_t found = 0;
   Corner corner(dataset.shape.size(), 0);
   do {
-    hsize_t bytes = 0;
-    const bool is_found = H5Dget_chunk_storage_size(set, corner.data(), &bytes) >= 0 && bytes > 0;
-    found += is_found ? 1 : 0;
+    const auto chunk = file.stored_chunk(set, corner);
+    found += chunk && is_whole(*chunk, dataset, filters) ? 1 : 0;
   } while (next_corner(corner, dataset));
   if (found == count) return;
   throw hdf5_chunk_not_in_index(dataset.name)
-      .because(fmt::format("{} are stored, {} are found", count, found));
+      .because(fmt::format("{} are stored, {} are found whole", count, found));
 }
 
 Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
@@ -131,8 +156,7 @@ Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
 }
 
 void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
-  const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
-  for (const Hdf5Filter& filter : filters_of_layout(layout.id())) filters_.push_back(filter.number);
+  const std::vector<int> filters = filters_of(set);
   if (!chunks_in(dataset_, kMostChunks)) {
     fault_ = fmt::format("it has more than {} chunks, too many to prove", kMostChunks);
     return;
@@ -142,30 +166,13 @@ void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
   do {
     const auto chunk = file.stored_chunk(set, corner);
     found += chunk ? 1 : 0;
-    if (!chunk || !is_whole(*chunk))
+    if (!chunk || !is_whole(*chunk, dataset_, filters))
       lost_.insert(corner[dataset_.axis] / dataset_.chunk[dataset_.axis]);
   } while (next_corner(corner, dataset_));
   hsize_t count = 0;
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   const bool is_counted = H5Dget_num_chunks(set, space.id(), &count) >= 0;
   if (is_counted && count != found) distrust_disorder(set, count);
-}
-
-// A filter is passed over where it would not have made the chunk smaller, and no other is.
-bool Hdf5WholeChunks::is_whole(const Hdf5TrackedFile::StoredChunk& chunk) const {
-  constexpr std::uint64_t kChecksumBytes = 4;
-  std::uint64_t plain =
-      stored_bytes_of(dataset_.chunk, std::max(dataset_.element_bytes, dataset_.record_bytes));
-  bool is_compressed = false;
-  for (std::size_t i = 0; i < filters_.size() && i < 32; ++i) {
-    const bool is_passed_over = (chunk.passed_over >> i & 1U) != 0;
-    const bool keeps_size =
-        filters_[i] == H5Z_FILTER_SHUFFLE || filters_[i] == H5Z_FILTER_FLETCHER32;
-    if (is_passed_over && keeps_size) return false;
-    if (!is_passed_over && filters_[i] == H5Z_FILTER_FLETCHER32) plain += kChecksumBytes;
-    is_compressed = is_compressed || (!is_passed_over && !keeps_size);
-  }
-  return is_compressed || chunk.bytes == plain;
 }
 
 // The index of chunks is in the order of their corners. Of one that is not, what is out of order is
@@ -182,6 +189,10 @@ void Hdf5WholeChunks::distrust_disorder(std::int64_t set, std::uint64_t count) {
     const bool is_before = i + 1 == corners.size() || corners[i] < corners[i + 1];
     if (is_behind && is_before) trusted.insert(corners[i]);
   }
+  const bool are_inside = std::ranges::all_of(corners, [&](const Corner& one) {
+    return std::ranges::equal(one, dataset_.shape, std::ranges::less());
+  });
+  if (!are_inside) fault_ = "chunks lie outside of its shape";
   Corner corner(dataset_.shape.size(), 0);
   do {
     if (!trusted.contains(corner))

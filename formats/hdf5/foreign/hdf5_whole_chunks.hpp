@@ -25,10 +25,10 @@ inline constexpr std::string_view kNotInIndex =
     "a chunk of it is not where the index of chunks says";
 [[nodiscard]] Error hdf5_chunk_not_in_index(std::string_view dataset);
 
-/// Throws Code::damaged unless each chunk that a dataset's index counts is found where it should
-/// be: the library takes one that it does not find for one that was never written, and gives zeros.
-/// `set` is the library's hid_t.
-void check_hdf5_chunk_index(std::int64_t set, const Hdf5Dataset& dataset);
+/// Throws Code::damaged unless each chunk that a dataset's index counts is found whole where it
+/// should be: the library takes one that it does not find for one that was never written, and gives
+/// zeros. `set` is the library's hid_t.
+void check_hdf5_chunk_index(Hdf5TrackedFile& file, std::int64_t set, const Hdf5Dataset& dataset);
 
 /// What of a dataset is not where its index says, in a file that may be damaged: the index of
 /// chunks that h5py writes has no checksums, and the library takes a chunk that it does not find
@@ -45,11 +45,9 @@ class Hdf5WholeChunks {
 
  private:
   void look_at_chunks(Hdf5TrackedFile& file, std::int64_t set);
-  [[nodiscard]] bool is_whole(const Hdf5TrackedFile::StoredChunk& chunk) const;
   void distrust_disorder(std::int64_t set, std::uint64_t count);
 
   const Hdf5Dataset& dataset_;
-  std::vector<int> filters_;
   std::string fault_;
   std::set<std::uint64_t> lost_;  // numbers of chunks along the axis
 };

@@ -124,9 +124,11 @@ void forget_undivided(LeftOutList& left_out) { std::erase_if(left_out.entries, i
 void take_unpacked(OpenedDataset& dataset, const std::string& file, UnpackedFile&& unpacked) {
   dataset.is_unpacked = true;
   dataset.episodes = unpacked.report.episodes;
-  dataset.notes = std::move(unpacked.report.notes);
-  dataset.manifest.left_out = std::move(unpacked.report.left_out);
-  dataset.manifest.classes = std::move(unpacked.report.classes);
+  if (!unpacked.report.is_decompressed) {
+    dataset.notes = std::move(unpacked.report.notes);
+    dataset.manifest.left_out = std::move(unpacked.report.left_out);
+    dataset.manifest.classes = std::move(unpacked.report.classes);
+  }
   add_hub_classes(dataset.manifest, file);
   take_lost(dataset, file, std::move(unpacked.report.lost));
   using Kept = std::vector<std::shared_ptr<const void>>;

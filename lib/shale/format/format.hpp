@@ -165,6 +165,7 @@ struct Survey {
 struct UnpackReport {
   bool is_own = false;       ///< what was written is as shale itself writes it (Format::recognize)
   bool stays_whole = false;  ///< the file is read as it is, for the reason in `notes`
+  bool is_decompressed = false;    ///< no more: what survey() finds in it is what the file has
   std::vector<std::string> notes;  ///< a sentence each
   LeftOutList left_out = {};
   std::vector<std::string> classes = {};  ///< names by label, if the file has them

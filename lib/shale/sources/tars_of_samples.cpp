@@ -17,7 +17,10 @@
 namespace shale {
 namespace {
 
-constexpr std::uint64_t kLookedAt = 4 << 20, kPieceBytes = 256 << 10;
+constexpr std::uint64_t kPieceBytes = 256 << 10;
+// How much of a stream is looked at; what follows only if that is too little of it: a first image
+// may be large.
+constexpr std::uint64_t kLooks[] = {4 << 20, 24 << 20};
 
 bool is_read_once(const std::string& path) {
   if (path == kStdin) return true;
@@ -27,12 +30,12 @@ bool is_read_once(const std::string& path) {
 
 // As much of a tar as its first members take, which say what it holds: whoever writes the stream
 // may wait for what becomes of them.
-Bytes first_members_of(InputStream& stream) {
+Bytes first_members_of(InputStream& stream, std::uint64_t most) {
   constexpr int kMembers = 256;
   TarReader reader(0, kEndOfTarStream, stream.name());
   const auto end = [&reader] { return reader.offset() + reader.wanted(); };
   try {
-    for (int members = 0; members < kMembers && reader.wanted() > 0 && end() <= kLookedAt;) {
+    for (int members = 0; members < kMembers && reader.wanted() > 0 && end() <= most;) {
       const Bytes held = stream.peek(end());
       if (held.size() < end()) return held;
       if (reader.take(held.subspan(reader.offset(), reader.wanted()))) ++members;
@@ -40,17 +43,21 @@ Bytes first_members_of(InputStream& stream) {
   } catch (const Error& error) {
     if (!is_about_bytes(error)) throw;
   }
-  return stream.peek(std::min(kLookedAt, end()));
+  return stream.peek(std::min(most, end()));
 }
 
 bool begins_with_samples(InputStream& stream, TarsAs tars) {
   const StreamKind kind = stream_kind_of(stream.peek(kStreamKindBytes));
   if (kind != StreamKind::tar && kind != StreamKind::gzip && kind != StreamKind::zstd) return false;
   if (tars == TarsAs::samples) return true;
-  const NamelessFile begin(NamelessFile::InMemory{"archive"});
-  const Bytes held = kind == StreamKind::tar ? first_members_of(stream) : stream.peek(kLookedAt);
-  write_fully(begin.descriptor(), held, 0, begin.path());
-  return is_archive_of_samples(begin.link());
+  for (const std::uint64_t most : kLooks) {
+    const NamelessFile begin(NamelessFile::InMemory{"archive"});
+    const Bytes held = kind == StreamKind::tar ? first_members_of(stream, most) : stream.peek(most);
+    write_fully(begin.descriptor(), held, 0, begin.path());
+    if (is_archive_of_samples(begin.link())) return true;
+    if (held.size() < most) break;
+  }
+  return false;
 }
 
 }  // namespace
