@@ -90,7 +90,10 @@ bool is_whole(const Hdf5TrackedFile::StoredChunk& chunk, const Hdf5Dataset& data
   for (std::size_t i = 0; i < filters.size() && i < 32; ++i) {
     const bool is_passed_over = (chunk.passed_over >> i & 1U) != 0;
     const bool keeps_size = filters[i] == H5Z_FILTER_SHUFFLE || filters[i] == H5Z_FILTER_FLETCHER32;
-    if (is_passed_over && keeps_size) return false;
+    // Shuffle does not take references, which values of any length are.
+    const bool may_be_passed_over =
+        !keeps_size || (filters[i] == H5Z_FILTER_SHUFFLE && dataset.has_variable_length());
+    if (is_passed_over && !may_be_passed_over) return false;
     if (!is_passed_over && filters[i] == H5Z_FILTER_FLETCHER32) plain += kChecksumBytes;
     is_compressed = is_compressed || (!is_passed_over && !keeps_size);
   }
