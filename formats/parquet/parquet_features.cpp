@@ -45,19 +45,6 @@ std::string value_json(std::string_view dtype) {
   return fmt::format(R"({{"dtype": "{}", "_type": "Value"}})", dtype);
 }
 
-std::string json_quoted(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      json += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-      continue;
-    }
-    if (c == '"' || c == '\\') json += '\\';
-    json += c;
-  }
-  return json + '"';
-}
-
 // What a field is one of, or a list of, or a list of lists.
 struct Feature {
   std::string name;       // "Image", "float32"

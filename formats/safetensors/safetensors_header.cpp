@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "shale/base/printable.hpp"
+#include "shale/data/json_text.hpp"
 
 namespace shale {
 namespace {
@@ -285,19 +286,6 @@ class HeaderReader {
 
 std::uint64_t length_of(Bytes head) { return ByteReader(head).read_u64(); }
 
-std::string json_text(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-      continue;
-    }
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 }  // namespace
 
 bool is_safetensors(Bytes head, std::uint64_t file_bytes) {
@@ -345,7 +333,7 @@ std::vector<std::byte> safetensors_header(std::span<const TensorColumn> columns,
       throw Error(Code::bug, "safetensors has no dtype {}", column.dtype.descr());
     const std::size_t begun = text.size();
     text += fmt::format("{}{}:{{\"dtype\":\"{}\",\"shape\":[", i > 0 ? "," : "",
-                        json_text(column.name), type->safetensors);
+                        json_quoted(column.name), type->safetensors);
     const std::size_t numbers = text.size();
     for (std::size_t axis = 0; axis < column.shape.size(); ++axis)
       text += fmt::format("{}{}", axis > 0 ? "," : "", column.shape[axis]);

@@ -105,6 +105,19 @@ std::optional<JsonValue> parse_json(std::string_view text) {
   return std::move(builder).take();
 }
 
+std::string json_quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+      continue;
+    }
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 std::optional<std::string> json_fault(std::string_view text) {
   // The parser skips it, and others refuse it.
   if (text.starts_with("\xef\xbb\xbf")) return "it begins with a byte order mark";

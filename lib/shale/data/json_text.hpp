@@ -11,6 +11,10 @@ namespace shale {
 /// is. Nothing of it is kept, and its nesting costs a bit a level.
 [[nodiscard]] std::optional<std::string> json_fault(std::string_view text);
 
+/// A string as JSON has it, between quotation marks. Only what JSON demands is escaped: other bytes
+/// stay as they are, so what is not UTF-8 is not JSON.
+[[nodiscard]] std::string json_quoted(std::string_view text);
+
 /// A value of a JSON document.
 struct JsonValue {
   enum class Type { null, boolean, number, string, array, object };

@@ -10,6 +10,7 @@
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/base/trimmed.hpp"
+#include "shale/data/json_text.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/output_file.hpp"
 #include "shale/manifest/csv.hpp"
@@ -23,15 +24,6 @@ std::string quoted(const std::string& field) {
   std::string text = "\"";
   for (const char byte : field) text.append(byte == '"' ? 2 : 1, byte);
   return text + '"';
-}
-
-std::string json_text(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char byte : text) {
-    if (byte == '"' || byte == '\\') quoted += '\\';
-    quoted += byte;
-  }
-  return quoted + '"';
 }
 
 bool has_control_character(std::string_view text) {
@@ -158,7 +150,7 @@ void SplitLists::for_each_row(const KeySet& skipped, const RowSink& use) {
     use(file_of(video->part), row_of(*video));
     if (has_sources) {
       use(files_.size() - 1,
-          fmt::format("{}{}: {}", listed == 0 ? "{" : ",\n ", json_text(video->key), listed));
+          fmt::format("{}{}: {}", listed == 0 ? "{" : ",\n ", json_quoted(video->key), listed));
     }
     ++listed;
   }

@@ -34,6 +34,15 @@ TEST_CASE("json text: nesting takes no stack") {
   CHECK(json_fault(std::string(1'000'000, '[')).has_value());
 }
 
+TEST_CASE("json text: a string is quoted as JSON demands it, and read as it was") {
+  const std::string text = "a \"b\" \\ \n\x01 \xc3\xa4";
+
+  const std::string quoted = json_quoted(text);
+
+  CHECK(quoted == "\"a \\\"b\\\" \\\\ \\u000a\\u0001 \xc3\xa4\"");
+  CHECK(parse_json(quoted).value().text == text);
+}
+
 TEST_CASE("json text: a document is read as a tree, of limited depth") {
   const auto root = parse_json(
       R"({"a": [1, -2.50, "x", null, true], "b": {"c": {}}, "a": 18446744073709551615})");
