@@ -19,12 +19,19 @@ void HybridRuns::begin_run() {
     // The last group may be cut: only as many of its bytes are there as values need.
     packed_ = position_ + in.offset();
     packed_bytes_ = std::min(count * width_, in.remaining());
+    if (packed_bytes_ <= (count - 1) * width_ && width_ > 0)
+      throw Error(Code::damaged, "a run of {} groups of 8, of which {} bytes are there", count,
+                  packed_bytes_);
     left_ = width_ == 0 ? count * 8 : std::min(count * 8, packed_bytes_ * 8 / width_);
     if (left_ == 0) throw Error(Code::damaged, "a run of values that are not there");
     bit_ = 0;
     position_ = packed_ + packed_bytes_;
+    most_ -= std::min(most_, left_);
     return;
   }
+  if (count > most_)
+    throw Error(Code::damaged, "a run of {} values, {} are left in its page", count, most_);
+  most_ -= count;
   value_ = 0;
   for (unsigned shift = 0; shift < width_; shift += 8)
     value_ |= static_cast<std::uint32_t>(in.read_u8()) << shift;

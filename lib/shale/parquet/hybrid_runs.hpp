@@ -12,13 +12,19 @@ namespace shale {
 class HybridRuns {
  public:
   HybridRuns() = default;
-  HybridRuns(Bytes bytes, unsigned bit_width) : bytes_(bytes), width_(bit_width) {}
+  /// `most`: how many numbers there are; a run of more of one number is none.
+  HybridRuns(Bytes bytes, unsigned bit_width, std::uint64_t most = ~std::uint64_t{0})
+      : bytes_(bytes), width_(bit_width), most_(most) {}
 
   /// Errors: Code::damaged, without place, where the runs end or are none.
   [[nodiscard]] std::uint32_t next() {
     if (left_ == 0) begin_run();
     --left_;
     return is_packed_ ? unpack() : value_;
+  }
+  /// Nothing follows, but what fills a packed run: up to eight numbers, of DuckDB up to 256.
+  [[nodiscard]] bool may_end() const {
+    return position_ == bytes_.size() && (is_packed_ || left_ == 0);
   }
 
  private:
@@ -27,6 +33,7 @@ class HybridRuns {
 
   Bytes bytes_;
   unsigned width_ = 0;
+  std::uint64_t most_ = 0;  // that are in no run yet
   std::uint64_t position_ = 0, left_ = 0;
   std::uint64_t bit_ = 0;  // of a packed run: the next one, counted from its first
   std::uint64_t packed_ = 0, packed_bytes_ = 0;

@@ -58,7 +58,7 @@ void ParquetPlaces::begin_page(ParquetEncoding encoding, std::uint64_t begin, st
   numbers_.assign(indices.begin(), indices.end());
   const auto width = static_cast<unsigned>(numbers_[0]);
   if (width > 32) throw wrong_index_width(width);
-  indices_ = HybridRuns(Bytes(numbers_).subspan(1), width);
+  indices_ = HybridRuns(Bytes(numbers_).subspan(1), width, slots);
 }
 
 // Where the lengths end is not said: more of them is read until they do.

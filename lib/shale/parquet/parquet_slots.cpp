@@ -27,6 +27,7 @@ Error ParquetSlots::placed(Error error) const {
 void ParquetSlots::open(const ParquetChunk& chunk) {
   chunk_ = &chunk;
   pages_.emplace(*view_, where_, chunk, chunks_end_);
+  page_ = {};
   slots_left_ = 0;
   has_next_ = false;
   dictionary_.reset();
@@ -68,7 +69,27 @@ void ParquetSlots::read_dictionary() {
                       unpack_page(chunk_->codec, (*view_)(page_.begin(), stored), unpacked), count);
 }
 
+// What its header counts is what was read of a page.
+void ParquetSlots::end_page() {
+  const ParquetPageHeader& header = page_.header;
+  const bool ends = definitions_.may_end() && repetitions_.may_end() &&
+                    (use_ != Use::values || taken_ < present_ || values_.may_end());
+  if (!ends)
+    throw Error(Code::damaged, "page has more than its {} values",
+                static_cast<std::uint64_t>(header.slots));
+  if (header.kind != ParquetPageKind::data_v2) return;
+  const std::uint64_t nulls = static_cast<std::uint64_t>(header.slots) - present_;
+  // Writers differ in what they call a null within a list.
+  if (column_->most_repetition == 0 && nulls != static_cast<std::uint64_t>(header.nulls))
+    throw Error(Code::damaged, "page has {} values that are null, its header says {}", nulls,
+                header.nulls);
+  if (rows_ != static_cast<std::uint64_t>(header.rows))
+    throw Error(Code::damaged, "page begins {} rows, its header says {}", rows_, header.rows);
+}
+
 bool ParquetSlots::begin_page() {
+  if (page_.is_data() && page_.header.slots > 0) end_page();
+  rows_ = present_ = taken_ = 0;
   while (true) {
     const std::optional<ParquetPage> page = pages_->next();
     if (!page) return false;
@@ -100,9 +121,11 @@ bool ParquetSlots::begin_page() {
         },
         stored, page_.header, *column_);
   }
-  repetitions_ = HybridRuns(levels_.repetition, bit_width_of(column_->most_repetition));
-  definitions_ = HybridRuns(levels_.definition, bit_width_of(column_->most_definition));
   slots_left_ = static_cast<std::uint64_t>(page_.header.slots);
+  repetitions_ =
+      HybridRuns(levels_.repetition, bit_width_of(column_->most_repetition), slots_left_);
+  definitions_ =
+      HybridRuns(levels_.definition, bit_width_of(column_->most_definition), slots_left_);
   if (use_ == Use::places) {
     if (!page_.is_stored(chunk_->codec))
       throw Error(Code::unsupported, "page is compressed with {}, so its values cannot be located",
@@ -158,10 +181,12 @@ bool ParquetSlots::next() try {
   has_next_ = false;
   --slots_left_;
   repetition_ = next_repetition_;
+  if (repetition_ == 0) ++rows_;
   definition_ = column_->most_definition > 0 ? definitions_.next() : 0;
   if (definition_ > column_->most_definition)
     throw Error(Code::damaged, "definition level {}, at most {} is possible", definition_,
                 column_->most_definition);
+  if (has_value()) ++present_;
   return true;
 } catch (const Error& error) {
   throw placed(error);
@@ -176,6 +201,7 @@ bool ParquetSlots::row_goes_on() try {
 }
 
 Bytes ParquetSlots::value() try {
+  ++taken_;
   const Bytes value = values_.next();
   count(value.size());
   return value;

@@ -56,6 +56,7 @@ class ParquetSlots {
 
  private:
   bool begin_page();
+  void end_page();
   void read_dictionary();
   void load_values(std::uint64_t values_begin);
   void check_page() const;
@@ -78,6 +79,7 @@ class ParquetSlots {
   std::optional<ParquetPages> pages_;
   ParquetPage page_;
   std::uint64_t slots_left_ = 0;
+  std::uint64_t rows_ = 0, present_ = 0, taken_ = 0;  // of the page, as far as it was read
   ParquetLevels levels_;
   HybridRuns repetitions_, definitions_;
   std::uint32_t definition_ = 0, repetition_ = 0;

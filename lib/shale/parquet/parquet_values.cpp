@@ -118,12 +118,12 @@ ParquetValues::ParquetValues(const ParquetStorage& storage, ParquetEncoding enco
       if (values.empty()) break;  // of nulls alone
       const auto width = static_cast<unsigned>(values[0]);
       if (width > 32) throw wrong_index_width(width);
-      runs_ = HybridRuns(values.subspan(1), width);
+      runs_ = HybridRuns(values.subspan(1), width, slots);
       break;
     }
     case ParquetEncoding::rle: {
       ByteReader in(values);
-      runs_ = HybridRuns(in.read_bytes(in.read_u32()), 1);
+      runs_ = HybridRuns(in.read_bytes(in.read_u32()), 1, slots);
       break;
     }
     case ParquetEncoding::delta_binary_packed:
@@ -163,6 +163,17 @@ Bytes ParquetValues::take(std::uint64_t count) {
 Bytes ParquetValues::number(std::int64_t value) {
   std::memcpy(scratch_.data(), &value, sizeof(value));
   return Bytes(scratch_).first(storage_.item_bytes());
+}
+
+bool ParquetValues::may_end() const {
+  switch (encoding_) {
+    case ParquetEncoding::plain_dictionary:
+    case ParquetEncoding::rle_dictionary:
+    case ParquetEncoding::rle:
+      return runs_.may_end();
+    default:
+      return true;
+  }
 }
 
 Bytes ParquetValues::next() {

@@ -53,6 +53,8 @@ class ParquetValues {
                 const ParquetDictionary* dictionary, std::uint64_t slots);
   /// The next one, valid until the next call. At most as many as the page has.
   [[nodiscard]] Bytes next();
+  /// Of a page whose values were all taken: no more of them follow, as far as its encoding tells.
+  [[nodiscard]] bool may_end() const;
 
  private:
   Bytes take(std::uint64_t count);

@@ -87,10 +87,31 @@ TEST_CASE("hybrid runs: runs and groups of bits give their numbers, the last gro
   for (int i = 0; i < 200; ++i) CHECK(twos.next() == 2);
   CHECK(error_of([&] { (void)twos.next(); }).code() == Code::damaged);
 
-  const std::vector<std::byte> cut = unhex("05 ff");  // two groups of width 1, one is there
-  HybridRuns bits(cut, 1);
-  for (int i = 0; i < 8; ++i) CHECK(bits.next() == 1);
+  const std::vector<std::byte> cut = unhex("05 ffff ff");  // two groups of width 2, one is whole
+  HybridRuns bits(cut, 2);
+  for (int i = 0; i < 12; ++i) CHECK(bits.next() == 3);
   CHECK(error_of([&] { (void)bits.next(); }).code() == Code::damaged);
+}
+
+TEST_CASE("hybrid runs: a run of more numbers than are left, or are there, is refused") {
+  const std::vector<std::byte> repeated = unhex("0a 01"), packed = unhex("8324 00");
+  HybridRuns five(repeated, 1, 4), many(packed, 2, 4);
+  CHECK(error_of([&] { (void)five.next(); }).message() ==
+        "a run of 5 values, 4 are left in its page");
+  CHECK(error_of([&] { (void)many.next(); }).message() ==
+        "a run of 2305 groups of 8, of which 1 bytes are there");
+}
+
+TEST_CASE("hybrid runs: they may end where nothing but filling follows") {
+  const std::vector<std::byte> packed = unhex("03884612"), repeated = unhex("0a 01");
+  HybridRuns three(packed, 3, 3), five(repeated, 1, 5);
+  CHECK(!three.may_end());
+  (void)three.next();
+  CHECK(three.may_end());
+  for (int i = 0; i < 4; ++i) (void)five.next();
+  CHECK(!five.may_end());
+  (void)five.next();
+  CHECK(five.may_end());
 }
 
 TEST_CASE("hybrid runs: a run of nothing, or of a number that is too large, is refused") {
