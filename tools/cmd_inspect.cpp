@@ -26,6 +26,7 @@
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 #include "tools/listed_arrays.hpp"
+#include "tools/split_paths.hpp"
 
 namespace shale::tools {
 namespace {
@@ -196,21 +197,6 @@ void write_field(const FoundSample& found, std::size_t field) {
 }  // namespace
 
 namespace {
-
-struct SplitPath {
-  std::string name, path;
-};
-
-// Where the splits of a directory are: datasets of shale's, or files that are named after splits.
-std::vector<SplitPath> splits_at(const std::string& directory) {
-  std::vector<SplitPath> splits;
-  for (const std::string& name : splits_in(directory))
-    splits.push_back({name, join_path(directory, name)});
-  if (!splits.empty()) return splits;
-  for (const SetOfSplit& split : files_of_splits(directory))
-    splits.push_back({split.split, split.word});
-  return splits;
-}
 
 // Each split of a directory: one that cannot be read is no reason to say nothing of the others.
 int info_of_splits(const DatasetRequest& request, const std::vector<SplitPath>& splits,

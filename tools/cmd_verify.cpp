@@ -32,6 +32,7 @@
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 #include "tools/finding_list.hpp"
+#include "tools/split_paths.hpp"
 #include "tools/verify_sums.hpp"
 
 namespace shale::tools {
@@ -289,20 +290,22 @@ int worse_of(int one, int other) {
 }
 
 // A damaged or unfinished split is no reason to say nothing of the others.
-int verify_splits(const VerifyRequest& request, const std::vector<std::string>& splits,
+int verify_splits(const VerifyRequest& request, const std::vector<SplitPath>& splits,
                   Console& console, FindingList* list) {
   Json json = {{"ok", true}, {"shards", 0},   {"samples", 0},
                {"bytes", 0}, {"findings", 0}, {"splits", Json::object()}};
   const auto add = [&](const char* name, std::uint64_t count) {
     json[name] = json[name].get<std::uint64_t>() + count;
   };
+  std::vector<std::string> names;
+  for (const SplitPath& split : splits) names.push_back(split.name);
   const std::vector<std::vector<std::string>> sources =
-      sources_of_splits(request.against, splits, console.events());
+      sources_of_splits(request.against, names, console.events());
   int code = kDone;
   for (std::size_t split = 0; split < splits.size(); ++split) {
-    const std::string& name = splits[split];
+    const std::string& name = names[split];
     VerifyRequest one = request;
-    one.dataset = join_path(request.dataset, name);
+    one.dataset = splits[split].path;
     one.against = sources[split];
     try {
       const Verified verified = verify_one(one, console, list, name);
@@ -433,7 +436,7 @@ int verify_word(const CommandLine& line, Console& console, FindingList* list) {
     input->memory_bytes = request.memory_bytes;
     return verify_input(*input, request.depth == VerifyDepth::deep, console, list);
   }
-  if (const std::vector<std::string> splits = splits_in(request.dataset); !splits.empty())
+  if (const std::vector<SplitPath> splits = splits_at(request.dataset); !splits.empty())
     return verify_splits(request, splits, console, list);
   // One split of several, where the source may be that of all.
   if (request.against.size() == 1)

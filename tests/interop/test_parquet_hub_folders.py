@@ -1,6 +1,7 @@
 """Folders of a repository of the Hub: splits and class names as `datasets.load_dataset` has them, never mixed in silence."""
 
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -91,6 +92,18 @@ def test_several_splits_are_never_one_dataset(tmp_path, layout):
     assert numbers(word) in splits.values()
     with pytest.raises(shale.errors.NotFoundError, match="no split 'x'; it holds the splits "):
         shale.Dataset(root, split="x")
+
+
+def test_splits_are_verified_one_by_one(tmp_path):
+    data = tmp_path / "repo" / "data"
+    write(data / "train-00000-of-00001.parquet", [1, 2])
+    write(data / "test-00000-of-00001.parquet", [3])
+    text = run_shale("verify", tmp_path / "repo").stdout.decode()
+    assert re.findall(r"(\w+)-00000-of-00001.parquet: (\d) sample", text) == [("train", "2"), ("test", "1")]
+    (data / "test-00000-of-00001.parquet").write_bytes((data / "test-00000-of-00001.parquet").read_bytes()[:-20])
+    found = json.loads(run_shale("verify", "--json", tmp_path / "repo", code=3).stdout)
+    assert not found["ok"]
+    assert found["splits"]["train"]["samples"] == 2
 
 
 def test_one_split_is_the_dataset(tmp_path):
