@@ -208,7 +208,11 @@ int info_of_splits(const DatasetRequest& request, const std::vector<SplitPath>& 
     one.path = path;
     try {
       const DatasetInfo info = inspect(one, console.events());
-      if (info.obstacle) throw Error(*info.obstacle);
+      if (info.obstacle) {
+        json["splits"][name] = arrays_facts(info);
+        if (!console.is_json()) console.print(arrays_text(info, path));
+        continue;
+      }
       json["splits"][name] = info_facts(info);
       if (!info.is_complete) throw unfinished(one.path);
       if (!console.is_json()) console.print(info_text(info, one));

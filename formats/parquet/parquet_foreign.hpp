@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "shale/format/format.hpp"
 #include "shale/parquet/parquet_columns.hpp"
+#include "shale/parquet/parquet_expansion.hpp"
 #include "shale/parquet/parquet_metadata.hpp"
 
 // Files of other tools: which fields their columns are, where their values lie, and what of them
@@ -56,6 +58,21 @@ struct ParquetForeignFile {
 [[nodiscard]] bool has_to_be_unpacked(const ParquetForeignFile& file,
                                       const ParquetForeignField& field);
 
+/// Takes the row groups of a damaged file out of its footer in which one of these fields cannot be
+/// read as a whole, and says which rows are lost. Reads all values that do not lie in the file as
+/// they are, and all pages that have a CRC. Errors: Code::damaged if no row group is whole; those
+/// of reading but for Code::damaged.
+[[nodiscard]] LostRanges drop_damaged_groups(const InputFile& file, ParquetForeignFile& parquet,
+                                             std::span<const std::size_t> fields,
+                                             const WalkProgress& progress,
+                                             ParquetExpansion& expansion);
+
+/// What pages are held in that are unpacked with so much memory.
+[[nodiscard]] ParquetExpansion expansion_within(const InputFile& file, std::uint64_t memory_bytes);
+/// Adds to an error that this refused what is enough memory for the pages of all fields.
+void add_memory_hint(Error& error, const ParquetForeignFile& parquet,
+                     const ParquetExpansion& expansion);
+
 /// "column 'x' is left out: ..."
 [[nodiscard]] std::string note_on_column(const ParquetForeignField& field);
 
@@ -66,6 +83,13 @@ struct ParquetForeignFile {
 /// Format::survey. Reads the levels of columns, and keys; values of other columns are not read.
 [[nodiscard]] Survey survey_parquet(const InputFile& file, const Parsing& parsing,
                                     const WalkProgress& progress);
+/// Format::survey_packed, and Format::salvage.
+[[nodiscard]] Survey survey_packed_parquet(const PackedSurvey& request);
+[[nodiscard]] Survey salvage_parquet(const InputFile& file, const Parsing& parsing,
+                                     const WalkProgress& progress);
+
+/// Format::list_columns.
+[[nodiscard]] FileContents list_parquet_columns(const InputFile& file);
 
 /// Format::scan of such a file. Memory: a window and a page per column.
 void scan_foreign_parquet(const ShardInput& input, const RowSink& rows,

@@ -64,11 +64,21 @@ class ForeignParquetScanner {
     }
     if (!open_columns()) return;
     for (const ParquetRowGroup& group : parquet_.footer.row_groups) {
+      if (is_lost(group)) continue;
       if (!scan_group(group)) return;
     }
   }
 
  private:
+  // As drop_damaged_groups() has them: a row group without rows is none of them.
+  bool is_lost(const ParquetRowGroup& group) {
+    if (input_.lost == nullptr || group.rows == 0 || passed_ == input_.lost->size() ||
+        (*input_.lost)[passed_].before != number_)
+      return false;
+    ++passed_;
+    return true;
+  }
+
   // The index was made by survey(), from this file or from one that it was; in a set, where others
   // may have more fields.
   bool open_columns() {
@@ -134,7 +144,11 @@ class ForeignParquetScanner {
         if (column.slots.next())
           throw Error(Code::damaged, "has more rows than the {} of its row group", group.rows);
       });
-    } catch (const Error& error) {
+    } catch (Error& error) {
+      if (expansion_.wanted() > 0) {  // nothing is wrong with the file
+        add_memory_hint(error, parquet_, expansion_);
+        throw;
+      }
       if (!is_about_bytes(error)) throw;
       draft_.report(error, at == nullptr ? "" : at->described.field.name);
       return false;
@@ -355,7 +369,7 @@ class ForeignParquetScanner {
   WalkPace pace_;
   WindowReader payload_;
   ParquetForeignFile parquet_;
-  ParquetExpansion expansion_{file_.size()};
+  ParquetExpansion expansion_ = expansion_within(file_, input_.memory_bytes);
   std::vector<std::unique_ptr<ReadColumn>> columns_;  // one per field; null: the file has none
   std::unique_ptr<ReadColumn> key_;
   std::string words_, key_words_;
@@ -363,6 +377,7 @@ class ForeignParquetScanner {
   std::size_t first_side_ = 0;
   IndexRow row_;
   std::uint64_t number_ = 0;
+  std::size_t passed_ = 0;  // of what is lost
 };
 
 }  // namespace

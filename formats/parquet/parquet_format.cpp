@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "shale/format/file_contents.hpp"
 #include "shale/parquet/parquet_footer.hpp"
 
 #include "formats/parquet/parquet_foreign.hpp"
@@ -67,7 +68,10 @@ const Format parquet_format = {
     .create_shard = create_parquet_shard,
     .recognize = recognize_own_parquet,
     .survey = survey_parquet,
+    .salvage = salvage_parquet,
+    .survey_packed = survey_packed_parquet,
     .unpack = unpack_parquet,
+    .list_columns = list_parquet_columns,
     .scan = scan_parquet_shard,
     .walk_list = walk_parquet_list,
     .split_list = split_parquet_list,

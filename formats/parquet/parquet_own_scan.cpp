@@ -45,7 +45,12 @@ class OwnScanner {
         schema_(input.schema),
         reads_payload_(input.reads_payload),
         rows_(rows),
-        draft_(file_, findings),
+        tell_([this, &findings](Finding finding) {
+          is_telling_ = true;
+          findings(std::move(finding));
+          is_telling_ = false;
+        }),
+        draft_(file_, tell_),
         pace_(input.progress, file_.size()),
         plan_(plan_parquet(schema_, kAnyGroup)),
         order_(plan_.order()),
@@ -68,7 +73,7 @@ class OwnScanner {
     draft_.at_row(std::nullopt);
     check_tail(footer);
   } catch (const Error& error) {
-    if (!is_about_bytes(error)) throw;
+    if (is_telling_ || !is_about_bytes(error)) throw;  // who was told may throw, too
     draft_.report(error, "");
   }
 
@@ -254,6 +259,8 @@ class OwnScanner {
   const Schema& schema_;
   const bool reads_payload_;
   const RowSink& rows_;
+  bool is_telling_ = false;
+  const FindingSink tell_;
   FindingDraft draft_;
   WalkPace pace_;
   const ParquetPlan plan_;

@@ -31,15 +31,25 @@ void meet(std::optional<std::uint64_t>& length, std::uint64_t found) {
 
 class ParquetSurvey {
  public:
-  ParquetSurvey(const InputFile& file, const WalkProgress& progress)
-      : file_(file),
-        pace_(progress, file.size()),
-        window_(file),
+  explicit ParquetSurvey(const PackedSurvey& request)
+      : request_(request),
+        file_(request.file),
+        pace_(request.progress, file_.size()),
+        window_(file_),
         view_(window_.views()),
-        parquet_(describe_foreign_parquet(file)) {}
+        parquet_(describe_foreign_parquet(file_)),
+        expansion_(expansion_within(file_, request.memory_bytes)) {}
 
-  Survey run() {
+  Survey run() try { return survey(); } catch (Error& error) {
+    add_memory_hint(error, parquet_, expansion_);
+    throw;
+  }
+
+ private:
+  Survey survey() {
     refuse_what_is_unpacked();
+    LostRanges lost;
+    if (request_.takes_damaged) lost = drop_damaged();
     for (const ParquetForeignField& field : parquet_.fields) {
       if (!field.is_usable()) {
         leave_out(field);
@@ -68,10 +78,18 @@ class ParquetSurvey {
     left_out_.add(parquet_.left_out);
     survey.left_out = std::move(left_out_);
     survey.classes = std::move(parquet_.classes);
+    survey.lost = std::move(lost);
     return survey;
   }
 
- private:
+  LostRanges drop_damaged() {
+    std::vector<std::size_t> usable;
+    for (std::size_t i = 0; i < parquet_.fields.size(); ++i) {
+      if (parquet_.fields[i].is_usable()) usable.push_back(i);
+    }
+    return drop_damaged_groups(file_, parquet_, usable, request_.progress, expansion_);
+  }
+
   void leave_out(const ParquetForeignField& field) {
     left_out_.add({.kind = "column", .name = field.path, .reason = field.obstacle});
     notes_.push_back(fmt::format("column '{}' is left out: {}", printable(field.path), field.why));
@@ -79,7 +97,8 @@ class ParquetSurvey {
 
   // Statistics are believed where they say that nothing is missing: the scan finds out.
   [[nodiscard]] bool is_said_to_be_full(const ParquetForeignField& field) const {
-    if (parquet_.columns[field.column].most_repetition > 0) return false;
+    const bool may_lie = request_.takes_damaged;
+    if (may_lie || parquet_.columns[field.column].most_repetition > 0) return false;
     return std::ranges::all_of(parquet_.footer.row_groups, [&](const ParquetRowGroup& group) {
       return group.chunks[field.column].nulls == 0;
     });
@@ -94,6 +113,7 @@ class ParquetSurvey {
     }
     ParquetSlots slots(view_, file_.path(), column, ParquetSlots::Use::levels,
                        parquet_.footer_begin);
+    slots.count_in(expansion_);
     for (const ParquetRowGroup& group : parquet_.footer.row_groups) {
       slots.open(group.chunks[field.column]);
       for (std::int64_t row = 0; row < group.rows && slots.next(); ++row) {
@@ -159,7 +179,7 @@ class ParquetSurvey {
       const ParquetForeignField& field = parquet_.fields[i];
       if (!field.is_usable()) continue;
       if (!facts_.empty()) refuse_paths_alone(i);
-      if (!has_to_be_unpacked(parquet_, field)) continue;
+      if (request_.takes_packed || !has_to_be_unpacked(parquet_, field)) continue;
       if (facts_.empty() && is_said_to_be_empty(field)) continue;
       throw Error(Code::unsupported,
                   "the values of column '{}' are compressed or joined, so they cannot be located "
@@ -198,6 +218,7 @@ class ParquetSurvey {
     std::unordered_set<std::uint64_t> hashes;
     ParquetSlots slots(view_, file_.path(), parquet_.columns[field.column],
                        ParquetSlots::Use::values, parquet_.footer_begin);
+    slots.count_in(expansion_);
     for (const ParquetRowGroup& group : parquet_.footer.row_groups) {
       slots.open(group.chunks[field.column]);
       while (slots.next()) {
@@ -261,11 +282,13 @@ class ParquetSurvey {
 
   static constexpr std::size_t kMostKeys = 4 << 20;
 
+  const PackedSurvey& request_;
   const InputFile& file_;
   WalkPace pace_;
   WindowReader window_;
   ViewBytes view_;
   ParquetForeignFile parquet_;
+  ParquetExpansion expansion_;
   std::vector<ColumnFacts> facts_;  // one per field
   std::vector<std::size_t> taken_;  // the fields of the schema
   std::vector<std::string> notes_;
@@ -274,8 +297,14 @@ class ParquetSurvey {
 
 }  // namespace
 
+Survey survey_packed_parquet(const PackedSurvey& request) { return ParquetSurvey(request).run(); }
+
 Survey survey_parquet(const InputFile& file, const Parsing&, const WalkProgress& progress) {
-  return ParquetSurvey(file, progress).run();
+  return survey_packed_parquet({.file = file, .progress = progress});
+}
+
+Survey salvage_parquet(const InputFile& file, const Parsing&, const WalkProgress& progress) {
+  return survey_packed_parquet({.file = file, .progress = progress, .takes_damaged = true});
 }
 
 }  // namespace shale

@@ -35,7 +35,10 @@ class ParquetUnpacking {
         out_(request.into.duplicate(), request.into.path(),
              {.io = IoMode::buffered, .buffer_bytes = kUnpackedPageBytes, .buffers = 1}) {}
 
-  void run() {
+  /// What is lost of a damaged file.
+  LostRanges run() {
+    LostRanges lost;
+    if (request_.takes_damaged) lost = drop_damaged();
     choose_columns();
     refuse_what_has_no_room();
     out_.append(as_bytes(kParquetMagic));
@@ -57,9 +60,27 @@ class ParquetUnpacking {
     }
     out_.append(parquet_tail(made_, out_.size()));
     (void)out_.finish();
+    return lost;
   }
 
  private:
+  LostRanges drop_damaged() {
+    std::vector<std::size_t> wanted;
+    for (std::size_t i = 0; i < parquet_.fields.size(); ++i) {
+      if (parquet_.fields[i].is_usable() && is_wanted(parquet_.fields[i])) wanted.push_back(i);
+    }
+    ParquetExpansion expansion = expansion_within(request_.file, request_.memory_bytes);
+    const WalkProgress progress = [&](std::uint64_t, std::uint64_t) {
+      if (request_.progress) request_.progress(0, 0);
+    };
+    try {
+      return drop_damaged_groups(request_.file, parquet_, wanted, progress, expansion);
+    } catch (Error& error) {
+      add_memory_hint(error, parquet_, expansion);
+      throw;
+    }
+  }
+
   [[nodiscard]] bool is_wanted(const ParquetForeignField& field) const {
     return request_.fields.empty() ||
            std::ranges::find(request_.fields, field.field.name) != request_.fields.end();
@@ -226,7 +247,7 @@ std::optional<UnpackReport> unpack_parquet(const UnpackRequest& request) {
     report.left_out.add({.kind = "column", .name = field.path, .reason = field.obstacle});
     report.notes.push_back(note_on_column(field));
   }
-  ParquetUnpacking(request, std::move(parquet)).run();
+  report.lost = ParquetUnpacking(request, std::move(parquet)).run();
   Survey found = survey_parquet(InputFile(request.into.link()), {}, {});
   report.notes.insert(report.notes.end(), found.notes.begin(), found.notes.end());
   report.left_out.add(found.left_out);

@@ -1,7 +1,10 @@
 """Parquet files by the programs that write them: pyarrow over its codecs, encodings and page versions, and `datasets`."""
 
+import csv
 import itertools
+import json
 import re
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -63,6 +66,39 @@ def test_compressed_media_are_converted(tmp_path, codec, version):
     run_shale("convert", file, out, "--to", "record")
     check_set(out)
     assert "the source holds the same samples" in run_shale("verify", out, "--against", file).stdout.decode()
+
+
+def test_info_of_compressed_media_lists_columns_and_the_command(tmp_path):
+    file, data = tmp_path / "x.parquet", tmp_path / "hub" / "data"
+    data.mkdir(parents=True)
+    pq.write_table(table(), file, compression="zstd", row_group_size=20)
+    text = run_shale("info", file).stdout.decode()
+    assert re.search(r"\n    image  +bytes \(50,\)  .*  zstd\n", text)
+    assert "rows = 50, row groups = 3, written by = parquet-cpp-arrow" in text
+    command = shlex.split(text.split("convert  shale ")[1].split("\n")[0])
+    run_shale(*[str(tmp_path / "out") if word == "out" else word for word in command])
+    check_set(tmp_path / "out")
+    facts = json.loads(run_shale("info", "--json", file).stdout)
+    assert [one["compression"] for one in facts["arrays"] if one["path"] == "image"] == ["zstd"]
+    for name in ("train-00000-of-00002", "train-00001-of-00002", "test-00000-of-00001"):
+        (data / f"{name}.parquet").write_bytes(file.read_bytes())
+    text = run_shale("info", tmp_path / "hub").stdout.decode()
+    assert text.count("row groups = 3") == 2
+    assert "files = 2, of which this is the first: " in text
+
+
+@pytest.mark.parametrize(("codec", "version"), [("snappy", "1.0"), ("zstd", "2.0")])
+def test_compressed_media_are_verified(tmp_path, codec, version):
+    file = tmp_path / "x.parquet"
+    pq.write_table(table(), file, compression=codec, data_page_version=version, row_group_size=20, write_page_checksum=True)
+    text = run_shale("verify", file).stdout.decode()
+    assert "50 samples in 1 shard: the container's structure and its checksums are intact" in text
+    assert "OUT --to record' converts it" in text
+    place = pq.ParquetFile(file).metadata.row_group(1).column(0)
+    content = bytearray(file.read_bytes())
+    content[place.dictionary_page_offset + place.total_compressed_size // 2] ^= 1
+    file.write_bytes(content)
+    assert "page has the CRC" in run_shale("verify", file, code=3).stdout.decode()
 
 
 def test_files_of_a_folder_are_a_set_and_those_of_splits_are_several(tmp_path):
@@ -170,13 +206,29 @@ def test_a_page_larger_than_the_memory_is_refused_with_what_is_enough(tmp_path):
         assert dataset[0]["blob"] == bytes(40 << 20)
 
 
+def test_text_pages_are_unpacked_within_the_memory(tmp_path):
+    file = tmp_path / "x.parquet"
+    texts = pa.table({name: [name * (1 << 20)] * 40 for name in "ab"})
+    pq.write_table(texts, file, compression="zstd", use_dictionary=False, write_statistics=False)
+    for words in (
+        ["index", file, "--index-dir", tmp_path / "index"],
+        ["verify", file],
+        ["convert", file, tmp_path / "out", "--to", "record"],
+    ):
+        refused = run_shale(*words, "--memory", "16MiB", code=1).stderr.decode()
+        run_shale(*words, "--memory", re.search(r"(\d+MiB) is enough", refused)[1])
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert len(dataset) == 40
+        assert (dataset[39]["a"], dataset[39]["b"]) == ("a" * (1 << 20), "b" * (1 << 20))
+
+
 def test_what_cannot_be_located_is_refused_before_a_page_is_read(tmp_path):
     file = tmp_path / "x.parquet"
     pq.write_table(pa.table({"blob": [b"x" * 1000, None]}), file, compression="zstd", use_dictionary=False)
     content = bytearray(file.read_bytes())
     content[60:90] = bytes(30)
     file.write_bytes(content)
-    assert b"cannot be located in place" in run_shale("info", file, code=1).stderr
+    assert b"cannot be located in place" in run_shale("index", file, code=1).stderr
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
@@ -203,16 +255,48 @@ def test_small_columns_are_compared_with_the_crc_of_their_pages(tmp_path):
     assert b"page has the CRC" in run_shale("cat", file, "0", "--field", "s", code=3).stderr
 
 
-def test_a_damaged_file_has_no_hint_that_cannot_help(tmp_path):
-    file = tmp_path / "x.parquet"
-    pq.write_table(
-        pa.table({"t": [f"text{i}" for i in range(24)]}), file, write_page_checksum=True, compression="none", use_dictionary=False
-    )
+def write_texts(file, flipped=(), **options):
+    texts = pa.table({"t": [f"text{i:02}" for i in range(24)], "n": range(24), "image": [b"bytes %d" % i * 99 for i in range(24)]})
+    pq.write_table(texts, file, write_page_checksum=True, **{"compression": "none", "use_dictionary": False} | options)
     content = bytearray(file.read_bytes())
-    content[content.index(b"text12") + 5] ^= 1
+    groups = pq.ParquetFile(file).metadata
+    for group in flipped:
+        place = groups.row_group(group).column(0)
+        first = place.dictionary_page_offset if place.has_dictionary_page else place.data_page_offset
+        content[first + place.total_compressed_size - 5] ^= 1
     file.write_bytes(content)
-    for words in (["verify", file], ["convert", file, tmp_path / "out", "--to", "record"]):
-        assert b"--on-error skip" not in run_shale(*words, code=3).stderr
+
+
+def test_a_damaged_file_has_no_hint_that_cannot_help(tmp_path):
+    whole, one, truncated = (tmp_path / f"{name}.parquet" for name in ("whole", "one", "truncated"))
+    write_texts(one, flipped=[0])
+    write_texts(whole, row_group_size=5)
+    truncated.write_bytes(whole.read_bytes()[:-20])
+    for file in (one, truncated):
+        for words in (["verify", file], ["convert", file, tmp_path / "out", "--to", "record"]):
+            refused = run_shale(*words, code=3).stderr
+            assert b"--on-error skip" not in refused
+            assert refused.count(b"the file is damaged") <= 1
+        run_shale("convert", file, tmp_path / "out", "--to", "record", "--on-error", "skip", code=3)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "zstd"}, {"compression": "snappy", "use_dictionary": True}])
+def test_row_groups_that_are_whole_are_taken_of_a_damaged_file(tmp_path, options):
+    file, out = tmp_path / "x.parquet", tmp_path / "out"
+    write_texts(file, flipped=[0, 2], row_group_size=5, **options)
+    refused = run_shale("convert", file, out, "--to", "record", code=3).stderr.decode()
+    assert "--on-error skip" in refused
+    assert refused.count("the file is damaged") <= 1
+    run_shale("convert", file, out, "--to", "record", "--on-error", "skip", code=4)
+    with shale.Dataset(out) as dataset:
+        rows = [*range(5, 10), *range(15, 24)]
+        found = [(dataset[i]["t"], dataset[i]["n"], bytes(dataset[i]["image"])) for i in range(len(dataset))]
+        assert found == [(f"text{i:02}", i, b"bytes %d" % i * 99) for i in rows]
+    with open(out / "skipped.csv", newline="") as lines:
+        lost = list(csv.reader(lines))[1:]
+    assert len(lost) == 2
+    assert "row group 0, rows 0 to 4: column 't': page has the CRC" in str(lost[0])
+    assert "row group 2, rows 10 to 14: column 't': page has the CRC" in str(lost[1])
 
 
 def test_a_codec_that_is_not_supported_has_the_line_that_writes_another(tmp_path, monkeypatch):

@@ -196,7 +196,7 @@ const Format& format_of_file(const InputFile& file, const Parsing& parsing) {
 }
 
 Survey survey_file(const Format& format, const InputFile& file, const Parsing& parsing,
-                   const WalkProgress& progress, bool takes_damaged) {
+                   const WalkProgress& progress, const SurveyUse& use) {
   check_dialect(format, parsing, file.path());
   const bool may_be_own = parsing.dialect.value_or(Dialect::own) == Dialect::own;
   if (may_be_own && parsing.database.empty() && format.recognize != nullptr) {
@@ -211,7 +211,13 @@ Survey survey_file(const Format& format, const InputFile& file, const Parsing& p
   }
   Parsing wanted = parsing;
   if (may_be_own) wanted.dialect = std::nullopt;
-  const bool salvages = takes_damaged && format.salvage != nullptr;
+  if (format.survey_packed != nullptr)
+    return format.survey_packed({.file = file,
+                                 .progress = progress,
+                                 .memory_bytes = use.memory_bytes,
+                                 .takes_damaged = use.takes_damaged,
+                                 .takes_packed = use.takes_packed});
+  const bool salvages = use.takes_damaged && format.salvage != nullptr;
   return (salvages ? format.salvage : format.survey)(file, wanted, progress);
 }
 

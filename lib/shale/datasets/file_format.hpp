@@ -38,11 +38,17 @@ namespace shale {
 /// reads such files.
 [[nodiscard]] const Format& format_of_file(const InputFile& file, const Parsing& parsing = {});
 
+/// How a file is surveyed.
+struct SurveyUse {
+  bool takes_damaged = false;  ///< as Format::salvage, where there is one
+  bool takes_packed = false;   ///< as PackedSurvey has it, where there is Format::survey_packed
+  std::uint64_t memory_bytes = kMostUnpacked;
+};
+
 /// What a file holds. No dialect, or own: as shale wrote it, if it did, else plain. Errors:
 /// same as Format::recognize and Format::survey.
-/// `takes_damaged`: as Format::salvage, where there is one.
 [[nodiscard]] Survey survey_file(const Format& format, const InputFile& file,
                                  const Parsing& parsing, const WalkProgress& progress,
-                                 bool takes_damaged = false);
+                                 const SurveyUse& use = {});
 
 }  // namespace shale

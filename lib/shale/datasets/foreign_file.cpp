@@ -247,8 +247,9 @@ class Indexing {
       adopt_known();
       return format;
     }
-    Survey survey =
-        survey_file(format, files_[0], parsing_, events_.of_walk(), request_.takes_damaged);
+    Survey survey = survey_file(
+        format, files_[0], parsing_, events_.of_walk(),
+        {.takes_damaged = request_.takes_damaged, .memory_bytes = request_.memory_bytes});
     lost_ = std::move(survey.lost);
     if (request_.schema != nullptr) {
       if (request_.drops_keys) survey.schema.has_keys = survey.layout.has_keys = false;
@@ -333,7 +334,8 @@ class Indexing {
          .layout = manifest_.layout,
          .reads_payload = false,
          .progress = events_.of_walk(),
-         .put_value = [](Bytes) { return std::uint64_t{0}; }},
+         .put_value = [](Bytes) { return std::uint64_t{0}; },
+         .memory_bytes = request_.memory_bytes},
         OptionSet(format.options), [this](const IndexRow&) { ++shard_.digest.samples; },
         [this](const Finding& finding) { refuse(finding); });
   }
@@ -369,11 +371,13 @@ class Indexing {
                            .reads_payload = request_.with_checksums,
                            .progress = events_.of_walk(),
                            .lost = request_.takes_damaged ? &lost_ : nullptr,
-                           .put_value = [&values](Bytes value) {
-                             const std::uint64_t offset = values->size();
-                             values->append(value);
-                             return offset;
-                           }};
+                           .put_value =
+                               [&values](Bytes value) {
+                                 const std::uint64_t offset = values->size();
+                                 values->append(value);
+                                 return offset;
+                               },
+                           .memory_bytes = request_.memory_bytes};
     ElementScan scan(format, input);
     const auto take = [&](IndexRow row) {
       scan.locate(row);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/datasets/file_fingerprint.hpp"
 #include "shale/manifest/naming.hpp"
 
@@ -48,6 +49,22 @@ Error stale_index(const std::string& file, const std::string& index_folder,
       .hint(fmt::format("run '{}' to index it again",
                         index_command(file, index_folder, parsing_of(manifest.layout),
                                       manifest.layout.has_checksums)));
+}
+
+std::string note_on_packed(const std::string& file, const Schema& schema,
+                           const ShardLayout& layout) {
+  bool is_packed = false;
+  for (std::size_t i = 0; layout.has_values && i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    const bool is_media =
+        field.kind == Kind::bytes || (field.kind == Kind::list && field.elements == Kind::bytes);
+    is_packed = is_packed || (is_media && layout.field_part[i] == 1);
+  }
+  if (!is_packed) return {};
+  return fmt::format(
+      "its values were read, but are compressed, so no index has checksums of them: 'shale convert "
+      "{} OUT --to record' converts it",
+      shell_word(file));
 }
 
 std::string index_command(const std::string& file, const std::string& index_folder,

@@ -35,5 +35,9 @@ namespace shale {
 /// The command that rebuilds this index, with all options that shape it, for hints.
 [[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
                                         const Parsing& parsing, bool with_checksums);
+/// What to do instead where media do not lie in the file as they are read, by a survey that takes
+/// them nevertheless (SurveyUse), so no index is made; empty: none are such.
+[[nodiscard]] std::string note_on_packed(const std::string& file, const Schema& schema,
+                                         const ShardLayout& layout);
 
 }  // namespace shale

@@ -248,7 +248,8 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
 }
 
 // A file that was unpacked was proved then, and one that may be damaged when it was indexed.
-void prove_container(const OpenedDataset& dataset, bool takes_damaged, const Events& events) {
+void prove_container(const OpenedDataset& dataset, bool takes_damaged, std::uint64_t memory_bytes,
+                     const Events& events) {
   const Manifest& manifest = dataset.manifest;
   const Format& format = format_of(manifest);
   if (!format.can.self_checksummed || manifest.layout.has_checksums || dataset.is_unpacked) return;
@@ -262,7 +263,8 @@ void prove_container(const OpenedDataset& dataset, bool takes_damaged, const Eve
          .layout = manifest.layout,
          .reads_payload = true,
          .progress = events.of_walk(),
-         .put_value = [](Bytes) { return std::uint64_t{0}; }},
+         .put_value = [](Bytes) { return std::uint64_t{0}; },
+         .memory_bytes = memory_bytes},
         OptionSet(format.options), [](const IndexRow&) {},
         [&](const Finding& finding) { throw is_damaged(files[0].path(), finding); });
   }
@@ -386,7 +388,7 @@ OpenedDataset open_members(const DatasetRequest& request, const std::string& pla
                            const std::vector<SetMember>& files, const Events& events) {
   if (std::optional<OpenedDataset> indexed = open_set_index(request, files, events);
       indexed && !gains_by_unpacking(indexed->manifest, request)) {
-    if (request.proves_container) prove_container(*indexed, false, events);
+    if (request.proves_container) prove_container(*indexed, false, request.memory_bytes, events);
     return *std::move(indexed);
   }
   JoinedFiles set(place, request.fields);
@@ -396,7 +398,7 @@ OpenedDataset open_members(const DatasetRequest& request, const std::string& pla
     try {
       const OpenedDataset file = open_member(of_member, member, again, events);
       if (request.proves_container && again == nullptr)
-        prove_container(file, request.takes_damaged, events);
+        prove_container(file, request.takes_damaged, request.memory_bytes, events);
       take(file);
     } catch (Error& error) {
       if (request.takes_damaged && error.code() == Code::damaged && again == nullptr)
@@ -468,7 +470,8 @@ OpenedDataset open_other(const DatasetRequest& request, const Events& events) {
   const std::optional<std::string> file = file_of_path(request.path);
   if (!file) throw unrecognized(request.path);
   OpenedDataset dataset = open_file(request, *file, nullptr, true, events);
-  if (request.proves_container) prove_container(dataset, request.takes_damaged, events);
+  if (request.proves_container)
+    prove_container(dataset, request.takes_damaged, request.memory_bytes, events);
   return dataset;
 }
 

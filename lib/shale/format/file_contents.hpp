@@ -46,7 +46,8 @@ struct FileContents {
   std::vector<std::string> others = {};    ///< "group 'x'", "soft link 'y'": the first of the rest
   std::vector<NamedText> attributes = {};  ///< of the file
   std::optional<ListedGroups> samples = {};
-  bool is_known = false;  ///< it has a layout that is converted as it is
+  bool is_known = false;         ///< it has a layout that is converted as it is
+  std::uint64_t row_groups = 0;  ///< of Format::list_columns: parts that can be read one by one
 };
 
 /// "train" of "train/x", "train_images" and "images_train"; empty for what names no split.

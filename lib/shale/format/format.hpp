@@ -91,6 +91,9 @@ class ShardWriter {
 
 using RowSink = std::function<void(const IndexRow&)>;
 
+/// The most bytes that are unpacked in memory at once, where nobody says how many.
+inline constexpr std::uint64_t kMostUnpacked = std::uint64_t{4} << 30;
+
 /// A shard to scan.
 struct ShardInput {
   std::span<const InputFile> files;  ///< in the order of ShardLayout::file_suffixes
@@ -108,6 +111,8 @@ struct ShardInput {
   /// With ShardLayout::has_values: adds the bytes of a value that does not lie in the file to the
   /// shard's file of values, and returns where it stands there.
   std::function<std::uint64_t(Bytes value)> put_value = {};
+  /// For what a scan has to hold of a file of another tool at once: pages that it unpacks.
+  std::uint64_t memory_bytes = kMostUnpacked;
 };
 
 /// A position in a walk through the samples of a shard: before this row, whose sample begins at
@@ -159,6 +164,17 @@ struct Survey {
   /// For rows without keys that are stored column by column in the one file.
   [[nodiscard]] static Survey of_columns(Schema schema, std::uint64_t samples,
                                          std::vector<std::uint64_t> bases);
+};
+
+/// A file of another tool that is unpacked in memory, piece by piece, to be surveyed.
+struct PackedSurvey {
+  const InputFile& file;
+  WalkProgress progress = {};
+  std::uint64_t memory_bytes = kMostUnpacked;  ///< for the pieces
+  bool takes_damaged = false;                  ///< as salvage()
+  /// Values that cannot be located are said to lie beside the file, for a scan() that reads them
+  /// and keeps none.
+  bool takes_packed = false;
 };
 
 /// What is left out of a file that is unpacked.
@@ -292,6 +308,9 @@ struct Format {
   /// sample is whole.
   Survey (*salvage)(const InputFile& file, const Parsing& parsing,
                     const WalkProgress& progress) = nullptr;
+  /// Both of files of which pieces are unpacked in memory, with what that takes. Null: they have no
+  /// such pieces. Errors: the same; Code::limit, with a hint, for pieces that take more memory.
+  Survey (*survey_packed)(const PackedSurvey&) = nullptr;
   /// The files of one dataset that a text file lists, as they are named there; nullopt: the file is
   /// not such a list. Null: the format has no such lists. Errors: Code::limit for a list that is
   /// too long; Code::io.
@@ -305,6 +324,9 @@ struct Format {
   /// All arrays of a file of another tool, whether or not they are a table of samples. Null: its
   /// files hold no arrays by name. Reads no payload. Errors: Code::damaged, Code::limit, Code::io.
   FileContents (*list_contents)(const InputFile& file, const WalkProgress& progress) = nullptr;
+  /// The columns of a file of another tool that is one table in any case. Null: there are no such
+  /// files. Reads no payload. Errors: Code::damaged, Code::limit, Code::io.
+  FileContents (*list_columns)(const InputFile& file) = nullptr;
   /// Walks a shard's files, with every access checked against their bounds, and passes the index
   /// rows to the sink in order. For shale's own shards, and for files that survey() describes, as
   /// layout.dialect says. A missing value has the offset kMissing. Damage goes to the finding sink;

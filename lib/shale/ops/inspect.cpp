@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
@@ -12,6 +13,10 @@
 #include "shale/base/size_text.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/data/field_name.hpp"
+#include "shale/datasets/file_set.hpp"
+#include "shale/datasets/foreign_file.hpp"
+#include "shale/format/file_contents.hpp"
+#include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/loading/block_proof.hpp"
 #include "shale/ops/list_arrays.hpp"
@@ -147,6 +152,29 @@ void add_arrays(DatasetInfo& info, const DatasetRequest& request, const Events& 
   if (info.contents) info.commands = convert_commands(*info.contents, request.path);
 }
 
+// Of a table that is not read in place, or of the first file of a set of them.
+void add_columns(DatasetInfo& info, const DatasetRequest& request) {
+  std::vector<SetMember> files = request.files;
+  if (const std::optional<std::string> file = file_of_path(request.path)) {
+    files = {{*file, *file}};
+  } else if (files.empty()) {
+    files = files_of_set(request.path).value_or(files);
+  }
+  if (files.empty()) return;
+  const InputFile first(files.front().path);
+  const Format* const format = detect_file(first);
+  if (format == nullptr || format->list_columns == nullptr) return;
+  info.contents = format->list_columns(first);
+  if (files.size() > 1) {
+    info.contents->attributes.insert(
+        info.contents->attributes.begin(),
+        {"files", fmt::format("{}, of which this is the first: {}", format_count(files.size()),
+                              files.front().path)});
+  }
+  info.contents->format = format->name;
+  info.commands = convert_commands(*info.contents, request.path);
+}
+
 // Where the fields have the names of TensorFlow's image sets. What is left out in place may be a
 // field of what convert makes.
 std::string note_on_names(const Manifest& manifest, const std::string& path) {
@@ -188,8 +216,9 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
     opening.trusts_sizes = opening.trusts_names = true;  // nothing is read of the files
     found = open_dataset(opening, events);
   } catch (const Error& error) {
-    if (error.code() != Code::unsupported) throw;
-    add_arrays(info, request, events);
+    if (error.code() != Code::unsupported && error.code() != Code::limit) throw;
+    if (error.code() == Code::unsupported) add_arrays(info, request, events);
+    if (!info.contents) add_columns(info, request);
     if (!info.contents) throw;
     info.obstacle = error;
     return info;

@@ -4,6 +4,7 @@
 
 #include "shale/arrays/array_file.hpp"
 #include "shale/datasets/file_format.hpp"
+#include "shale/format/file_contents.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
 
@@ -16,6 +17,13 @@ bool may_be_saved(const std::string& path, const std::vector<SetMember>& files) 
       set.empty() ? file_of_path(path) : std::optional(set.front().path);
   if (!file) return false;
   const Format* const format = detect_file(InputFile(*file));
+  // The parts of a table are whole or not, and without its footer none is found. One of shale's own
+  // is read as a whole.
+  if (format != nullptr && format->list_columns != nullptr) {
+    const InputFile table(*file);
+    return set.size() > 1 ||
+           (format->list_columns(table).row_groups > 1 && !format->recognize(table, {}));
+  }
   // What unpacks arrays or a map passes over what is damaged in them; a set over damaged files.
   const bool unpacks =
       format != nullptr && format->unpack != nullptr &&

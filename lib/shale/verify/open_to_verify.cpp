@@ -70,19 +70,23 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
   report.shards = 1;
   report.proves_payload = false;
   try {
-    Survey survey = survey_file(format, files[0], {}, progress);
+    Survey survey = survey_file(format, files[0], {}, progress,
+                                {.takes_packed = true, .memory_bytes = request.memory_bytes});
     for (std::string& note : survey.notes) log.note(std::move(note));
     ShardLayout unindexed = survey.layout;
     unindexed.has_checksums = false;
     const bool compares_own = compares_container(request, format, unindexed, files[0]);
     format.scan(
         {files, survey.schema, survey.layout, compares_own || request.depth == VerifyDepth::deep,
-         survey.samples, survey.bases, progress, nullptr, [](Bytes) { return std::uint64_t{0}; }},
+         survey.samples, survey.bases, progress, nullptr, [](Bytes) { return std::uint64_t{0}; },
+         request.memory_bytes},
         OptionSet(format.options), [&](const IndexRow&) { ++report.samples; },
         [&](Finding finding) { log.add(std::move(finding)); });
     report.samples += survey.samples;  // those that have no index row
     report.proves_container = compares_own;
     if (compares_own) report.bytes += files[0].size();
+    if (auto note = note_on_packed(file, survey.schema, survey.layout); !note.empty())
+      return log.note(std::move(note));
   } catch (const Error& error) {
     if (!change || !is_about_bytes(error) || error.code() == Code::damaged)
       log.add_damage(error, "");
@@ -90,8 +94,7 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
   if (change) {
     if (log.findings() == 0)
       log.add_damage(stale_index(file, request.index_folder, manifest, *change), "");
-    note_change(request, file, manifest, *change, log);
-    return;
+    return note_change(request, file, manifest, *change, log);
   }
   log.note(fmt::format("only its structure {}; run '{}' to make an index with checksums",
                        report.proves_container ? "and the checksums in the file were checked"
