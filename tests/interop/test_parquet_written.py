@@ -131,6 +131,19 @@ def test_splits_have_the_names_that_they_were_given(photos, shale, hub_is_away, 
     assert "README" not in shale("convert", out, tmp_path / "again", "--to", "record")  # it is no entry that is left out
 
 
+def test_splits_in_parts_are_splits_when_they_are_merged(photos, shale, hub_is_away, tmp_path):
+    parts, out = tmp_path / "parts", tmp_path / "out"
+    for number in range(2):
+        shale("convert", photos, parts, "--to", "parquet", "--split", "fold0=0.5,holdout=0.5", "--part", f"{number}/2")
+    assert not list(parts.rglob("README.md"))
+    for split in ("fold0", "holdout"):
+        shale("merge", parts / split, out / split, "--move")
+    splits = load(out)
+    assert list(splits) == ["fold0", "holdout"]
+    for name, rows in splits.items():
+        assert rows["key"] == [sample.key.decode() for sample in samples_of(out / name)]
+
+
 def test_a_readme_has_the_lines_of_shale_and_the_text_of_its_owner(photos, shale, tmp_path):
     out = tmp_path / "out"
     shale("convert", photos, out, "--to", "parquet")

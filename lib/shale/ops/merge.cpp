@@ -417,6 +417,29 @@ void refuse_other_merge(const std::string& output, const std::string& previous,
       .hint("run that command again to finish it, or choose another output");
 }
 
+// What cannot be looked at is no folder of parts.
+std::vector<std::string> splits_beside(const std::string& folder) try {
+  return splits_of_parts_in(folder);
+} catch (const Error&) {
+  return {};
+}
+
+// Beside what becomes of the first of several splits: parts have no README.md, and one without the
+// other splits would not be missed.
+void put_readme_of_splits(const std::string& output, const Parts& parts, const WorkFolder& work) {
+  const auto folder_of = [](const std::string& path) {
+    return fs::absolute(path).lexically_normal().parent_path();
+  };
+  const fs::path place = fs::absolute(output).lexically_normal();
+  const fs::path of_split = folder_of(parts.paths().front());
+  const std::vector<std::string> splits = splits_beside(of_split.parent_path().string());
+  const bool is_split =
+      splits.size() > 1 && std::ranges::find(splits, place.filename().string()) != splits.end();
+  const std::string folder = place.parent_path().string();
+  if (is_split && !stands(join_path(folder, std::string(kReadmeName))))
+    put_readme(folder, work.path(), parts.manifest(), splits);
+}
+
 MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Events& events) {
   MergeReport report;
   report.manifest = parts.manifest();
@@ -466,6 +489,7 @@ MergeReport merge_into(const MergeRequest& request, const Parts& parts, const Ev
     parts.refuse_changes();  // what was read of them until now is what was linked
   });
   put_in_place(set, work);
+  put_readme_of_splits(request.output, parts, work);
   work.remove();
   if (std::string note = note_on_readme(request.output, report.manifest); !note.empty())
     events.say(note);

@@ -59,8 +59,9 @@ std::string first_part_in(const std::string& directory) {
   return part;
 }
 
-// The folders in a directory that hold parts. It may be anybody's: who has thousands of entries has
-// no splits.
+}  // namespace
+
+// It may be anybody's: who has thousands of entries has no splits.
 std::vector<std::string> splits_of_parts_in(const std::string& directory) {
   std::vector<std::string> names;
   std::size_t left = kMostEntriesBesideSplits;
@@ -76,8 +77,6 @@ std::vector<std::string> splits_of_parts_in(const std::string& directory) {
   std::ranges::sort(names);
   return names;
 }
-
-}  // namespace
 
 namespace {
 

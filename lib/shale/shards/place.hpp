@@ -74,6 +74,10 @@ auto open_standing(const std::string& path, const Open& open) {
 /// The names of the splits in a directory that holds a dataset, finished or not, of at least one:
 /// train first. Empty for a dataset, and for any other path. Errors: same as look_at.
 [[nodiscard]] std::vector<std::string> splits_in(const std::string& directory);
+
+/// The names of the folders in a directory that hold parts: those of a split each. Errors:
+/// Code::io.
+[[nodiscard]] std::vector<std::string> splits_of_parts_in(const std::string& directory);
 /// The error for a directory of splits, or of parts, where one dataset is needed; nullopt: it is
 /// not one, or it cannot be looked at.
 [[nodiscard]] std::optional<Error> several_datasets(const std::string& directory);
