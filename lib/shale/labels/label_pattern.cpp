@@ -1,5 +1,8 @@
 #include "shale/labels/label_pattern.hpp"
 
+#include <cstdint>
+#include <iterator>
+
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 
@@ -9,6 +12,9 @@ namespace {
 constexpr std::string_view kLabelPlace = "{label}", kAnything = "{*}";
 // Engines that go back to try another way take memory for each character.
 constexpr std::size_t kLongestPath = 1024;
+// For one path: half a second. An expression that goes over the longest path from each of its
+// characters takes 4 million.
+constexpr std::uint64_t kMostSteps = 10'000'000;
 
 Error bad_pattern_of_labels(const std::string& text, std::string_view fact) {
   return Error(Code::usage, "--label-from '{}' {}", printable(text), fact)
@@ -17,6 +23,57 @@ Error bad_pattern_of_labels(const std::string& text, std::string_view fact) {
           "or "
           "a regular expression with a group of that name: '(?P<label>[a-z]+)'");
 }
+
+Error endless_pattern(const std::string& text, std::string_view path) {
+  return Error(Code::usage,
+               "--label-from '{}' takes more than {} steps to look for a label in '{}'",
+               printable(text), kMostSteps, printable(path))
+      .hint(
+          "a repetition within a repetition, as in '(a+)+', can be divided in too many ways: write "
+          "'a+', or {label} and {*} as in '{label}_{*}.jpg'");
+}
+
+struct TooManySteps {};
+
+// The characters of a path, which count how often they are read or compared: the library has no
+// limit of its own, or has one of its own kind, and this is the only code of ours that it calls.
+class CountedChars {
+ public:
+  using iterator_category = std::bidirectional_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountedChars() = default;
+  CountedChars(const char* at, std::uint64_t* steps) : at_(at), steps_(steps) {}
+
+  reference operator*() const {
+    count();
+    return *at_;
+  }
+  bool operator==(const CountedChars& other) const {
+    count();
+    return at_ == other.at_;
+  }
+  CountedChars& operator++() {
+    ++at_;
+    return *this;
+  }
+  CountedChars operator++(int) { return {at_++, steps_}; }
+  CountedChars& operator--() {
+    --at_;
+    return *this;
+  }
+  CountedChars operator--(int) { return {at_--, steps_}; }
+
+ private:
+  void count() const {
+    if (steps_ != nullptr && ++*steps_ > kMostSteps) throw TooManySteps();
+  }
+  const char* at_ = nullptr;
+  std::uint64_t* steps_ = nullptr;
+};
 
 // An expression with a named group, which ECMAScript lacks: the same with a plain group, and its
 // number.
@@ -77,7 +134,7 @@ std::string expression_of(const std::string& text) {
 
 }  // namespace
 
-LabelPattern::LabelPattern(const std::string& text) {
+LabelPattern::LabelPattern(const std::string& text) : text_(text) {
   const NamedGroup named = with_plain_group(text);
   is_searched_ = named.number > 0;
   is_of_path_ = is_searched_ || text.find('/') != std::string::npos;
@@ -93,12 +150,20 @@ LabelPattern::LabelPattern(const std::string& text) {
 std::optional<std::string> LabelPattern::label_in(std::string_view path) const {
   if (!is_of_path_) path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
   if (path.size() > kLongestPath) return std::nullopt;
-  std::cmatch found;
-  const char* const begin = path.data();
-  const bool fits = is_searched_ ? std::regex_search(begin, begin + path.size(), found, expression_)
-                                 : std::regex_match(begin, begin + path.size(), found, expression_);
-  if (!fits || found[group_].length() == 0) return std::nullopt;
-  return found[group_].str();
+  std::uint64_t steps = 0;
+  const CountedChars begin(path.data(), &steps), end(path.data() + path.size(), &steps);
+  std::match_results<CountedChars> found;
+  try {
+    const bool fits = is_searched_ ? std::regex_search(begin, end, found, expression_)
+                                   : std::regex_match(begin, end, found, expression_);
+    steps = 0;  // what follows copies the label
+    if (!fits || found[group_].length() == 0) return std::nullopt;
+    return found[group_].str();
+  } catch (const TooManySteps&) {
+    throw endless_pattern(text_, path);
+  } catch (const std::regex_error&) {  // libc++ counts too
+    throw endless_pattern(text_, path);
+  }
 }
 
 }  // namespace shale

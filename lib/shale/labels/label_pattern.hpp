@@ -22,9 +22,11 @@ class LabelPattern {
   /// expression.
   explicit LabelPattern(const std::string& text);
   /// Nullopt for a path that it does not fit, or where the label is empty.
+  /// Errors: Code::usage for an expression that goes back and forth too often in this path.
   [[nodiscard]] std::optional<std::string> label_in(std::string_view path) const;
 
  private:
+  std::string text_;
   std::regex expression_;
   bool is_of_path_ = false, is_searched_ = false;
   std::size_t group_ = 1;

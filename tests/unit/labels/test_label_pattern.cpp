@@ -51,5 +51,18 @@ TEST_CASE("label pattern: one that says nothing of the label is refused") {
   }
 }
 
+TEST_CASE("label pattern: an expression that would be at it for years is refused, with the name") {
+  const std::string name = std::string(60, 'a') + "!.jpg";
+  for (const char* text : {"(?P<label>(a+)+)$", "(?P<label>(?:a|a)*)b", "(?P<label>(?:|){60})x"}) {
+    CAPTURE(text);
+    const Error error = error_of([&] { (void)LabelPattern(text).label_in(name); });
+    CHECK(error.code() == Code::usage);
+    CHECK(std::string(error.what()).find(name) != std::string::npos);
+  }
+  const std::string longest(1024, 'a');  // quadratic: every start, up to the end
+  CHECK(!LabelPattern("(?P<label>[a-z]+)_").label_in(longest));
+  CHECK(LabelPattern("(?P<label>.*)a$").label_in(longest)->size() == 1023);
+}
+
 }  // namespace
 }  // namespace shale
