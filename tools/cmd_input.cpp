@@ -210,8 +210,8 @@ int info_of_input(const InputRequest& request, Console& console) {
   if (console.is_json())
     console.report(json, "");
   else if (!is_refused)
-    console.print(fmt::format("next: shale convert {} out --to record\n",
-                              shell_word(request.inputs.front())));
+    console.print(
+        fmt::format("next: shale convert {} out --to record\n", command_words_of(request)));
   return kDone;
 }
 

@@ -10,6 +10,7 @@
 #include "shale/arrays/array_columns.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/browse/indexed_join.hpp"
 #include "shale/browse/verify_join.hpp"
@@ -32,6 +33,7 @@
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
 #include "tools/finding_list.hpp"
+#include "tools/requests.hpp"
 #include "tools/split_paths.hpp"
 #include "tools/verify_sums.hpp"
 
@@ -414,6 +416,20 @@ int verify_inputs(const VerifyRequest& request, InputRequest inputs, Console& co
   return code;
 }
 
+// A folder that nobody has converted.
+[[noreturn]] void refuse_to_compare(const VerifyRequest& request) {
+  const std::string& against = request.against.front();
+  const bool is_dataset = holds_dataset(against);
+  throw Error(Code::unsupported, "{}, and {} is not a dataset that is compared with {}",
+              is_dataset ? "is a dataset" : "is not a list of checksums",
+              printable(request.dataset), is_dataset ? "another" : "anything else")
+      .at(against)
+      .hint(is_dataset ? fmt::format("shale verify {} --against {}", shell_word(against),
+                                     shell_word(request.dataset))
+                       : "pass a list as sha256sum or md5sum writes it; or convert the folder, and "
+                         "verify the result against it");
+}
+
 int verify_word(const CommandLine& line, Console& console, FindingList* list) {
   if (line.has("export")) return export_sums_of(line, console, list);
   if (const std::optional<SumList> sums = sum_list_in_against(line))
@@ -421,7 +437,9 @@ int verify_word(const CommandLine& line, Console& console, FindingList* list) {
   VerifyRequest request = verify_request_of(line);
   if (const std::optional<InputRequest> inputs = joined_inputs(line))
     return verify_inputs(request, *inputs, console, list);
-  if (std::optional<InputRequest> input = listed_input(line); input && request.against.empty()) {
+  std::optional<InputRequest> input = listed_input(line);
+  if (input && !request.against.empty()) refuse_to_compare(request);
+  if (input) {
     if (line.has("sample")) {
       throw Error(Code::usage, "--sample reads a part of the blocks of a dataset, and this is none")
           .at(request.dataset)
@@ -436,6 +454,7 @@ int verify_word(const CommandLine& line, Console& console, FindingList* list) {
     input->memory_bytes = request.memory_bytes;
     return verify_input(*input, request.depth == VerifyDepth::deep, console, list);
   }
+  refuse_idle_file_options(line, request.dataset);
   if (const std::vector<SplitPath> splits = splits_at(request.dataset); !splits.empty())
     return verify_splits(request, splits, console, list);
   // One split of several, where the source may be that of all.

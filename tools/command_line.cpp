@@ -16,6 +16,7 @@
 
 #include "tools/command.hpp"
 #include "tools/facts.hpp"
+#include "tools/requests.hpp"
 
 namespace shale::tools {
 
@@ -268,6 +269,7 @@ std::optional<InputRequest> joined_inputs(const CommandLine& line, std::size_t o
     return std::nullopt;
   if (words.empty()) line.require_words(others + 1);
   if (line.has("axis")) inputs.axes = parse_axes(line.text("axis"));
+  take_file_options(line, inputs);
   inputs.inputs = std::move(words);
   inputs.generator = kGenerator;
   inputs.container = {line.text_or_none("index-dir"), parsing_option(line)};
@@ -280,6 +282,7 @@ std::optional<InputRequest> listed_input(const CommandLine& line, std::size_t ot
   const std::string path = dataset_word(line, others);
   if (!is_listed_input(path)) return std::nullopt;
   InputRequest input;
+  take_file_options(line, input);
   input.inputs = {path};
   input.generator = kGenerator;
   input.container = {line.text_or_none("index-dir"), parsing_option(line)};
@@ -309,6 +312,7 @@ DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
       };
       return request;
     }
+    refuse_idle_file_options(line, request.path);
     // Where convert made a dataset of the one split that its input had.
     const std::vector<std::string> splits = splits_in(request.path);
     if (splits.size() == 1) request.path = join_path(request.path, splits.front());

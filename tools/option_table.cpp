@@ -75,27 +75,27 @@ constexpr Option kOptions[] = {
      kRepeated, "source"},
 
     // ---- which samples there are, and their labels
-    {"convert", "labels", "FILE", "",
+    {"convert info ls cat report", "labels", "FILE", "",
      "labels of a flat folder: CSV, TSV or JSON lines of path,label, with class names or integers; "
      "Kaggle's and the devkit's lists of ILSVRC; annotations: a file of COCO, a folder of Pascal "
      "VOC or YOLO"},
-    {"convert verify repair", "label-from", "PATTERN", "",
+    {"convert verify repair info ls cat report", "label-from", "PATTERN", "",
      "the class is in the name of each file: '{label}_{*}.jpg', or a regular expression with a "
      "group (?P<label>...)"},
     {"verify", "labels", "FILE", "", "labels of the flat folder given with --against"},
     {"repair", "labels", "FILE", "", "labels of a source that is a flat folder"},
-    {"convert verify repair", "label-column", "C,...", "",
+    {"convert verify repair info ls cat report", "label-column", "C,...", "",
      "column of --labels that has the labels, by its name or number; of several each becomes a "
      "field, and label=A,B is one tensor; default: label"},
-    {"convert verify repair", "key-column", "C", "",
+    {"convert verify repair info ls cat report", "key-column", "C", "",
      "column of --labels that names the files; default: path, file_name or filename"},
-    {"convert verify repair", "label-separator", "S", "",
+    {"convert verify repair info ls cat report", "label-separator", "S", "",
      "what divides several labels in a cell of --labels, which become class numbers in a list"},
-    {"convert verify repair", "strip-prefix", "P", "",
+    {"convert verify repair info ls cat report", "strip-prefix", "P", "",
      "what the paths in --labels begin with, and those of the files do not, such as D:\\work\\"},
-    {"convert", "classes-from", "DATASET|FILE", "",
+    {"convert info ls cat report", "classes-from", "DATASET|FILE", "",
      "take the class table from another dataset, or from a file with one name per line"},
-    {"convert", "class-order", "natural|number", "",
+    {"convert info ls cat report", "class-order", "natural|number", "",
      "labels of classes: in the order of the numbers in their names, 2 before 10, or the number "
      "that "
      "each name is; default: bytewise, as torchvision sorts them"},
@@ -131,10 +131,10 @@ constexpr Option kOptions[] = {
     {"repair", "seed", "N", "", "the --seed of that --split, if it had one"},
     {"convert", "shuffle", "", "", "write the samples in a shuffled order"},
     {"convert", "seed", "N", "0", "seed of --shuffle, and of shares in --split"},
-    {"convert", "ext", "SUFFIX,...", "",
+    {"convert verify info ls cat report", "ext", "SUFFIX,...", "",
      "take the files with these suffixes as samples, whatever they hold, instead of images: "
      "mp4,wav; of npy, npz, pt and safetensors the arrays; any: images without suffix, too"},
-    {"convert", "pairs", "on|off|bytes", "",
+    {"convert verify info ls cat report", "pairs", "on|off|bytes", "",
      "files with the same name as an image before the first dot become fields of its sample; "
      "bytes: as they are; default: where most images have them; or a pattern for each field: "
      "'image=*.jpg,mask=*_mask.png'"},
@@ -149,12 +149,12 @@ constexpr Option kOptions[] = {
      "whatever others have; default: all"},
     {"repair", "on", "row|key", "", "the --on of the conversion, where inputs were joined"},
     {"repair", "partners", "all|any", "", "the --partners of the conversion"},
-    {"convert", "hidden", "skip|keep", "",
+    {"convert verify info ls cat report", "hidden", "skip|keep", "",
      "files and folders that begin with a dot; default: skip, but refuse a hidden folder with "
      "images"},
-    {"convert", "group", "frames", "",
+    {"convert verify info ls cat report", "group", "frames", "",
      "frames: a folder INPUT/CLASS/VIDEO of images is one sample, the list of its frames"},
-    {"convert", "allow-empty", "", "",
+    {"convert verify info ls cat report", "allow-empty", "", "",
      "accept classes without images, and an input without images"},
     {"convert", "on-error", "skip|keep|fail", "skip",
      "what to do with images that are empty, truncated or not images"},

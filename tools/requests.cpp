@@ -170,6 +170,37 @@ SplitRequest split_of(const CommandLine& line) {
   return split;
 }
 
+void take_file_options(const CommandLine& line, InputRequest& input) {
+  input.labels = label_file_of(line);
+  take_no_labels(input);
+  input.classes.from = line.text_or_none("classes-from");
+  if (line.has("class-order")) input.classes.order = class_order_named(line.choice("class-order"));
+  if (line.has("hidden")) {
+    input.files.hidden = line.choice("hidden") == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
+  }
+  if (line.has("group")) input.files.groups_frames = line.choice("group") == "frames";
+  if (line.has("pairs")) {
+    const std::string& pairs = line.text("pairs");
+    if (has_pair_patterns(pairs)) input.files.pairs.suffixes = pairs_option(pairs);
+    input.files.pairs.policy =
+        has_pair_patterns(pairs) ? PairPolicy::on : pair_policy_named(line.choice("pairs"));
+    input.files.pairs.is_given = true;
+  }
+  if (line.has("ext")) input.files.suffixes = suffixes_option(line.text("ext"));
+  input.files.allow_empty = line.flag("allow-empty");
+}
+
+void refuse_idle_file_options(const CommandLine& line, const std::string& path) {
+  for (const char* const option : {"ext", "pairs", "hidden", "group", "allow-empty", "classes-from",
+                                   "class-order", "labels", "label-from"}) {
+    const bool is_of_source = std::string_view(option).starts_with("label") && line.has("against");
+    if (!line.has(option) || is_of_source) continue;
+    throw Error(Code::usage, "--{} is for a folder or an archive that is not converted yet", option)
+        .at(path)
+        .hint("leave it out");
+  }
+}
+
 ConvertRequest convert_request_of(const CommandLine& line) {
   ConvertRequest request = output_request_of(line);
   request.images = images_of(line);
@@ -178,11 +209,7 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   if (line.has("cast")) request.fields.casts = parse_casts(line.text("cast"));
   request.fields.is_lossy = line.flag("lossy");
   if (line.has("axis")) request.axes = parse_axes(line.text("axis"));
-  request.labels = label_file_of(line);
-  take_no_labels(request);
-  request.classes.from = line.text_or_none("classes-from");
-  if (line.has("class-order"))
-    request.classes.order = class_order_named(line.choice("class-order"));
+  take_file_options(line, request);
   request.container.index_folder = line.text_or_none("index-dir");
   request.container.parsing = parsing_option(line);
   request.join = join_option(line);
@@ -192,20 +219,6 @@ ConvertRequest convert_request_of(const CommandLine& line) {
   request.split = split_of(line);
   request.labels.group_column = request.labels.path.empty() ? "" : request.split.group;
   if (line.has("split-by")) request.split_by = split_by_named(line.choice("split-by"));
-  if (line.has("hidden")) {
-    request.files.hidden =
-        line.choice("hidden") == "skip" ? HiddenPolicy::skip : HiddenPolicy::keep;
-  }
-  if (line.has("group")) request.files.groups_frames = line.choice("group") == "frames";
-  if (line.has("pairs")) {
-    const std::string& pairs = line.text("pairs");
-    if (has_pair_patterns(pairs)) request.files.pairs.suffixes = pairs_option(pairs);
-    request.files.pairs.policy =
-        has_pair_patterns(pairs) ? PairPolicy::on : pair_policy_named(line.choice("pairs"));
-    request.files.pairs.is_given = true;
-  }
-  if (line.has("ext")) request.files.suffixes = suffixes_option(line.text("ext"));
-  request.files.allow_empty = line.flag("allow-empty");
   request.on_error = on_error_option(line);
   request.files.refuses_incomplete = request.on_error == OnError::fail;
   request.max_errors = parse_error_allowance(line.text("max-errors"));

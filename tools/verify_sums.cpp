@@ -9,6 +9,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/sums/check_sums.hpp"
 
@@ -119,9 +120,18 @@ std::optional<SumList> sum_list_in_against(const CommandLine& line) {
 int verify_by_sums(const CommandLine& line, const SumList& sums, Console& console,
                    FindingList* list) {
   const SumsRequest request = sums_request(line);
+  const std::string list_path = line.texts("against").front();
+  if (const std::string prefix = prefix_outside(sums); !prefix.empty()) {
+    throw Error(Code::bad_content, "names of the list begin with '{}', and are not below {}",
+                printable(prefix), printable(request.path))
+        .at(list_path)
+        .hint(fmt::format(
+            "names are relative to the folder; to take off what they begin with: sed 's|{}||' {} > "
+            "LIST",
+            printable(prefix), shell_word(list_path)));
+  }
   Told told(console, list);
-  const SumsReport report =
-      compare_sums(request, sums, line.texts("against").front(), told.sink(), console.events());
+  const SumsReport report = compare_sums(request, sums, list_path, told.sink(), console.events());
   told.finish();
   const std::string files = fmt::format("{} ({})", format_counted(report.files, "file", "files"),
                                         format_size(report.bytes));

@@ -284,6 +284,11 @@ def verify(
     label_from: Optional[str] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
+    ext: Union[None, str, List[str], Tuple[str, ...]] = None,
+    pairs: Optional[str] = None,
+    hidden: Optional[str] = None,
+    group: Optional[str] = None,
+    allow_empty: bool = False,
     axis: Union[None, str, Mapping[str, int]] = None,
     raw: Any = None,
     raw_offset: Optional[int] = None,
@@ -308,6 +313,7 @@ def verify(
         labels: of a flat folder given as ``against``.
         label_column, key_column, label_separator, strip_prefix, label_from: as in :func:`convert`.
         on, partners: how inputs with names are joined, as in :func:`convert`.
+        ext, pairs, hidden, group, allow_empty: of a folder or archive that is not converted yet: which files are samples, as in :func:`convert`.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
         raw_offset: with ``raw``, the bytes before the first row of each file.
@@ -336,6 +342,19 @@ def info(
     database: Union[None, str, List[str], Tuple[str, ...]] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
+    labels: Optional[Path] = None,
+    label_column: Optional[str] = None,
+    key_column: Optional[str] = None,
+    label_separator: Optional[str] = None,
+    strip_prefix: Optional[str] = None,
+    label_from: Optional[str] = None,
+    classes_from: Optional[Path] = None,
+    class_order: Optional[str] = None,
+    ext: Union[None, str, List[str], Tuple[str, ...]] = None,
+    pairs: Optional[str] = None,
+    hidden: Optional[str] = None,
+    group: Optional[str] = None,
+    allow_empty: bool = False,
     axis: Union[None, str, Mapping[str, int]] = None,
     raw: Any = None,
     raw_offset: Optional[int] = None,
@@ -345,6 +364,8 @@ def info(
     Args:
         dataset: a dataset, a file of another tool, several (a list), or inputs that are joined (a mapping).
         on, partners: how they are joined; see ``convert``.
+        ext, pairs, hidden, group, allow_empty: of a folder or archive that is not converted yet: which files are samples, as in :func:`convert`.
+        labels, label_from, label_column, key_column, label_separator, strip_prefix, classes_from, class_order: what the labels of these files are.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
         raw_offset: with ``raw``, the bytes before the first row of each file.
@@ -355,10 +376,10 @@ def info(
     Raises:
         shale.errors.NotFoundError, UnsupportedError, DamagedError: there is no dataset, or its manifest is damaged.
     """
+    given = locals()
     place = place_of(dataset, on, partners)
     if isinstance(place, JoinedPath):
-        on, partners = place.on, place.partners
-    given = {"index_dir": index_dir, "parse": parse, "database": database, "on": on, "partners": partners, "axis": axis, "raw": raw, "raw_offset": raw_offset}
+        given.update(on=place.on, partners=place.partners)
     return dataset_info(run("info", words_of_place(place), given)[0])
 
 

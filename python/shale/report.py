@@ -69,6 +69,19 @@ def report(
     database: Union[None, str, List[str], Tuple[str, ...]] = None,
     on: Optional[str] = None,
     partners: Optional[str] = None,
+    labels: Optional[Path] = None,
+    label_column: Optional[str] = None,
+    key_column: Optional[str] = None,
+    label_separator: Optional[str] = None,
+    strip_prefix: Optional[str] = None,
+    label_from: Optional[str] = None,
+    classes_from: Optional[Path] = None,
+    class_order: Optional[str] = None,
+    ext: Union[None, str, List[str], Tuple[str, ...]] = None,
+    pairs: Optional[str] = None,
+    hidden: Optional[str] = None,
+    group: Optional[str] = None,
+    allow_empty: bool = False,
     axis: Union[None, str, Mapping[str, int]] = None,
     raw: Any = None,
     raw_offset: Optional[int] = None,
@@ -84,6 +97,8 @@ def report(
         sample: how many samples are read for what neither manifest nor index says, or ``"all"``; None: 10,000.
         verify: also verify the dataset, as :func:`verify` does.
         overwrite: replace an earlier report at ``out``. Any other file is never replaced.
+        ext, pairs, hidden, group, allow_empty: of a folder or archive that is not converted yet: which files are samples, as in :func:`convert`.
+        labels, label_from, label_column, key_column, label_separator, strip_prefix, classes_from, class_order: what the labels of these files are.
         axis: where the samples of arrays lie, if that is not their first axis: ``{"images": -1}``.
         raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
         raw_offset: with ``raw``, the bytes before the first row of each file.

@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 import zipfile
 
+import numpy as np
 import pytest
 from conftest import SHALE, run_shale
 from PIL import Image
@@ -71,6 +72,25 @@ def test_info_and_verify_read_a_compressed_archive_once(photos, tmp_path):
     assert b"5 samples" in run_shale("verify", tmp_path / "photos.tgz").stdout
     refused = run_shale("ls", tmp_path / "photos.tgz", code=1).stderr
     assert b"is a stream" in refused and b"convert it" in refused
+
+
+def test_info_of_a_compressed_archive_names_its_classes_and_what_a_conversion_needs(photos, tmp_path):
+    archive, out = tmp_path / "photos.tgz", tmp_path / "out"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(photos, arcname=".")
+    said = printed("info_input", "info", archive)
+    assert (said["input_kind"], said["class_names"], said["class_samples"]) == ("image folder", ["cats", "dogs"], [3, 2])
+    assert "--classes-from" in said["refusal"]["hint"] and b"next:" not in run_shale("info", archive).stdout
+    assert said["refusal"]["message"] in run_shale("convert", archive, out, "--to", "record", code=2).stderr.decode()
+    put(tmp_path / "classes.txt", "cats\ndogs\n")
+    run_shale("convert", archive, out, "--to", "record", "--classes-from", tmp_path / "classes.txt")
+    put(tmp_path / "numbers/7/1.jpg", jpeg())
+    for folder, code in ((photos / "dogs", 1), (tmp_path / "numbers", 0)):  # a flat one; classes that are numbers
+        with tarfile.open(archive, "w:gz") as tar:
+            tar.add(folder, arcname=".")
+        told = run_shale("info", archive).stdout.decode()
+        run_shale("convert", archive, tmp_path / f"out{code}", "--to", "record", code=code)
+        assert ("next:" in told) == (code == 0) and ("--labels FILE" in told) == (code == 1)
 
 
 def test_ls_and_cat_are_those_of_the_dataset(either, photos, tmp_path):
@@ -167,6 +187,55 @@ def test_a_report_shows_the_samples_before_they_are_packed(either, tmp_path):
     facts = json.loads(run_shale("report", either, "--json", "-o", tmp_path / "r.html").stdout)
     assert facts["samples"] == 5 and facts["classes"] and facts["format"] == "image folder"
     assert facts["images"]["types"] and not facts["damaged"] and (tmp_path / "r.html").stat().st_size > 10_000
+
+
+def test_what_says_which_files_are_samples_is_taken_as_by_convert(tmp_path):
+    arrays, empty = tmp_path / "arrays", tmp_path / "empty"
+    for i, name in enumerate(("a/0.npy", "a/1.npy", "b/0.npy")):
+        (arrays / name).parent.mkdir(parents=True, exist_ok=True)
+        np.save(arrays / name, np.full((2, 3), i, "f4"))
+        put(empty / name.replace(".npy", ".jpg"), jpeg(i))
+    (empty / "none").mkdir()
+    assert b"--ext npy" in run_shale("info", arrays, code=1).stderr
+    said = printed("info_input", "info", arrays, "--ext", "npy")
+    assert (said["samples"], said["class_names"], said["files"]) == (3, ["a", "b"], {".npy": 3})
+    assert f"next: shale convert --ext npy {arrays} out --to record" in run_shale("info", arrays, "--ext", "npy").stdout.decode()
+    for folder, option in ((arrays, ("--ext", "npy")), (empty, ("--allow-empty",))):
+        run_shale("convert", folder, tmp_path / "out", "--to", "record", *option, "--overwrite")
+        made = printed("ls", "ls", tmp_path / "out")
+        assert [row["key"] for row in printed("ls", "ls", folder, *option)["rows"]] == [row["key"] for row in made["rows"]]
+        assert run_shale("cat", folder, "2", *option).stdout == run_shale("cat", tmp_path / "out", "2").stdout
+        assert b"3 samples" in run_shale("verify", folder, *option).stdout
+        assert json.loads(run_shale("report", folder, "--json", *option).stdout)["samples"] == 3
+    refused = run_shale("info", tmp_path / "out", "--allow-empty", code=2).stderr
+    assert b"--allow-empty is for a folder or an archive that is not converted yet" in refused
+
+
+def test_labels_of_a_flat_folder_are_shown_before_it_is_converted(tmp_path):
+    for i in range(3):
+        put(tmp_path / f"flat/{i}.jpg", jpeg(i))
+    put(tmp_path / "l.csv", "0.jpg,dog\n1.jpg,cat\n2.jpg,dog\n")
+    put(tmp_path / "cut.csv", "0.jpg,dog,5\n1.jpg,cat,6\n2.jpg,dog,7\n")
+    flat = tmp_path / "flat"
+    assert b"--labels FILE" in run_shale("ls", flat, code=1).stderr
+    with_labels = ("--labels", tmp_path / "l.csv")
+    assert [row["class"] for row in printed("ls", "ls", flat, *with_labels)["rows"]] == ["dog", "cat", "dog"]
+    assert run_shale("cat", flat, "1", "--field", "label", *with_labels).stdout == b"0\n"
+    assert printed("info_input", "info", flat, *with_labels)["class_samples"] == [1, 2]
+    assert json.loads(run_shale("report", flat, "--json", *with_labels).stdout)["classes"] is not None
+    assert [row["key"] for row in printed("ls", "ls", flat, "--labels", "none")["rows"]] == ["0.jpg", "1.jpg", "2.jpg"]
+    assert (
+        run_shale("cat", flat, "1", "--field", "label", "--labels", tmp_path / "cut.csv", "--key-column", "1", "--label-column", "3").stdout
+        == b"6\n"
+    )
+    assert b"needs --labels" in run_shale("ls", flat, "--label-column", "3", code=2).stderr
+
+
+def test_one_image_is_named_as_such(photos, tmp_path):
+    for name in ("cats/1.jpg", "dogs/5.png"):
+        for words in (("info", photos / name), ("convert", photos / name, tmp_path / "out", "--to", "record")):
+            told = run_shale(*words, code=1).stderr.decode()
+            assert "is one image" in told and "pass the folder that it is in" in told and "--raw" not in told
 
 
 def test_other_folders_are_refused_as_before(tmp_path):

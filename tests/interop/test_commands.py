@@ -101,13 +101,13 @@ def test_arguments_are_the_rows_of_the_table_of_options(function):
 
 
 # What the C++ interface (docs/cpp.md) calls otherwise, and what it does not have: there is no plan, who calls chooses a depth, one
-# dataset is verified, not files that are read along an axis, numbers have a header, and tars no indexes of other programs.
+# dataset is verified, not files that are read along an axis, nor a folder, numbers have a header, and tars no indexes of other programs.
 MEMBERS = {
     **dict.fromkeys(("jobs", "memory"), "resources"),
     **dict.fromkeys(("quick", "full", "deep"), "depth"),
     **dict(index_dir="index_folder", strict="is_strict", to="format", shard_size="shard_bytes", row_group_size="row_group_bytes", parts="part", axes="pixel_axes"),
 }
-NOT_IN_CPP = {"convert": {"dry_run", "native"}, "verify": {"axis", "report", "export"}}
+NOT_IN_CPP = {"convert": {"dry_run", "native"}, "verify": {"axis", "report", "export", "ext", "pairs", "hidden", "group", "allow_empty"}}
 
 
 @pytest.mark.parametrize("command", ["convert", "verify"])

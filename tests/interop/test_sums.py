@@ -61,7 +61,10 @@ def test_a_report_has_a_line_for_each_damaged_sample(suffix, dataset, tmp_path):
     total = int(said.stdout.split(b"out: ")[1].split()[0].replace(b",", b""))
     if suffix == ".tsv":
         with open(report, newline="") as file:
-            lines = [{name: value for name, value in row.items() if value} for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+            lines = [
+                {name: value for name, value in row.items() if value}
+                for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            ]
     else:
         lines = [json.loads(line) for line in report.read_text().splitlines()]
     assert len(lines) == total > 600  # more than the first 200 of each range
@@ -118,6 +121,35 @@ def test_comments_and_a_byte_order_mark_are_no_part_of_a_list(folder, tmp_path):
         (tmp_path / "SHA256SUMS").write_bytes(content)
         told = run_shale("verify", folder, "--against", tmp_path / "SHA256SUMS", code=1).stderr
         assert b"SHA256SUMS: is not a list of checksums" in told
+
+
+def test_lists_with_nul_and_names_from_elsewhere(folder, tmp_path):
+    names = ["./a.bin", "sub dir/b c", "sub dir/é\\n\n", ".hidden"]
+    sums = tmp_path / "list"
+    sums.write_bytes(subprocess.run(["sha256sum", "-z", *names], cwd=folder, check=True, capture_output=True).stdout)
+    assert b"4 files" in run_shale("verify", folder, "--against", sums).stdout
+    sums.write_bytes(
+        subprocess.run(["sha256sum", folder / "a.bin", folder / "sub dir/b c", folder / ".hidden"], check=True, capture_output=True).stdout
+    )
+    told = run_shale("verify", folder, "--against", sums, code=1).stderr.decode()
+    assert f"names of the list begin with '{folder}/'" in told
+    command = told.partition("begin with: ")[2].strip()
+    (folder / "sub dir/é\\n\n").unlink()
+    subprocess.run(command.replace("> LIST", "> mine"), shell=True, cwd=tmp_path, check=True)
+    assert b"3 files" in run_shale("verify", folder, "--against", tmp_path / "mine").stdout
+    sums.write_bytes(
+        subprocess.run(["sha256sum", "../pyproject", "x"], cwd=folder, check=False, capture_output=True).stdout + b"0" * 64 + b"  ../x\n"
+    )
+    assert b"begin with '../'" in run_shale("verify", folder, "--against", sums, code=1).stderr
+
+
+def test_what_is_no_list_is_named_and_not_the_folder(folder, tmp_path):
+    for name, content in (("empty", b""), ("text", b"hello\n")):
+        (tmp_path / name).write_bytes(content)
+        told = run_shale("verify", folder, "--against", tmp_path / name, code=1).stderr.decode()
+        assert told.startswith(f"shale: {tmp_path / name}: is not a list of checksums"), told
+    (tmp_path / "b2").write_bytes(subprocess.run(["b2sum", "a.bin"], cwd=folder, check=True, capture_output=True).stdout)
+    assert b"'b2sum -c'" in run_shale("verify", folder, "--against", tmp_path / "b2", code=1).stderr
 
 
 def test_lists_that_cannot_be_used(folder, tmp_path):

@@ -108,7 +108,7 @@ class JoinIndexer {
     return describe(place, generator);
   }
 
-  OpenedDataset index(std::string place, std::string generator) {
+  OpenedDataset index(std::string place, std::string generator, bool is_join) {
     for (std::uint64_t number = 0;; ++number) {
       std::optional<PendingSample> sample = source_.next(1);
       if (!sample) break;
@@ -119,8 +119,8 @@ class JoinIndexer {
       follow_files(*sample);
       append(*sample);
     }
-    if (!layout_)
-      throw Error(Code::unsupported, "{} has no samples", listed_ ? "it" : "the join").at(place);
+    if (!layout_ && is_join) throw Error(Code::unsupported, "the join has no samples").at(place);
+    if (!layout_) lay_out({});
     end_shard();
     const std::uint64_t key_bytes = keys_.finish().bytes;
     for (ManifestShard& shard : shards_) {
@@ -467,6 +467,36 @@ class JoinIndexer {
   BatchReader reader_{BatchReader::Options{}};
 };
 
+// What says which files of a folder are samples, and what their labels are.
+std::string words_of_files(const InputRequest& request) {
+  std::string words;
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) words += fmt::format("--{} {} ", option, shell_word(value));
+  };
+  const FileRequest& files = request.files;
+  const LabelFile& labels = request.labels;
+  add("ext", files.suffixes);
+  if (files.pairs.is_given)
+    add("pairs", !files.pairs.suffixes.empty()             ? files.pairs.suffixes
+                 : files.pairs.policy == PairPolicy::on    ? "on"
+                 : files.pairs.policy == PairPolicy::bytes ? "bytes"
+                                                           : "off");
+  if (files.hidden != HiddenPolicy::unset)
+    add("hidden", files.hidden == HiddenPolicy::keep ? "keep" : "skip");
+  if (files.groups_frames) add("group", "frames");
+  if (files.allow_empty) words += "--allow-empty ";
+  add("labels", labels.is_given() || request.fields.takes(kLabelField) ? labels.path : "none");
+  add("label-from", labels.pattern);
+  add("label-column", labels.label_column);
+  add("key-column", labels.key_column);
+  add("label-separator", labels.separator);
+  add("strip-prefix", labels.strip_prefix);
+  add("classes-from", request.classes.from);
+  if (request.classes.order != ClassOrder::bytewise)
+    add("class-order", request.classes.order == ClassOrder::natural ? "natural" : "number");
+  return words;
+}
+
 }  // namespace
 
 bool are_inputs_with_names(const std::vector<std::string>& words) {
@@ -489,6 +519,7 @@ std::string command_words_of(const InputRequest& request) {
     words += request.join.partners == Partners::any ? "--partners any " : "--partners all ";
   if (!request.axes.empty()) words += "--axis " + shell_word(axes_text(request.axes)) + " ";
   if (request.raw.is_given()) words += options_of(request.raw) + " ";
+  words += words_of_files(request);
   for (const std::string& word : request.inputs) words += shell_word(word) + " ";
   words.pop_back();
   return words;
@@ -514,7 +545,7 @@ OpenedDataset open_joined_inputs(const InputRequest& request, const Events& even
     source = make_joined_source(std::move(parts), {}, events);
   }
   return JoinIndexer(*source, scratch, command_words, events)
-      .index(std::move(place), request.generator);
+      .index(std::move(place), request.generator, request.inputs.size() > 1);
 }
 
 bool are_arrays_alone(const std::vector<std::string>& words) {
@@ -560,7 +591,7 @@ OpenedDataset open_listed_input(const InputRequest& request, const ListedValues&
   }
   JoinIndexer indexer(*source, scratch, command_words_of(request), events);
   indexer.list(values);
-  return indexer.index(request.inputs.front(), request.generator);
+  return indexer.index(request.inputs.front(), request.generator, false);
 }
 
 }  // namespace shale

@@ -21,6 +21,7 @@
 #include "shale/data/field_choice.hpp"
 #include "shale/encoding/encode_pipeline.hpp"
 #include "shale/folders/frames_source.hpp"
+#include "shale/folders/sought_files.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/path_facts.hpp"
 #include "shale/io/temporary_folder.hpp"
@@ -34,6 +35,8 @@ namespace {
 
 // Whose images a survey looks at.
 constexpr std::uint64_t kSurveyedSamples = 256;
+// Class folders of a stream that are counted.
+constexpr std::size_t kMostTops = 100'000;
 
 char lower_of(char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
 
@@ -137,6 +140,8 @@ class CountedSource final : public Source {
 
   [[nodiscard]] const SourceInfo& info() const override { return source_.info(); }
   [[nodiscard]] std::string patterns() const { return seen_.patterns(); }
+  /// Samples by the folder at the top that they are in; those in none have none.
+  [[nodiscard]] const NamedCounts& tops() const { return tops_; }
 
   [[nodiscard]] std::optional<PendingSample> next(std::uint64_t most_rows) override {
     while (std::optional<PendingSample> sample = source_.next(wanted_.step == 1 ? most_rows : 1)) {
@@ -154,6 +159,9 @@ class CountedSource final : public Source {
     if (has_paths_) {
       ++check_.suffixes[suffix_of_key(sample.key)];
       seen_.note(sample.key);
+      if (const std::size_t slash = sample.key.find('/');
+          source_.info().is_stream && slash != std::string::npos && tops_.size() < kMostTops)
+        ++tops_[sample.key.substr(0, slash)];
     }
     if (!label_ || *label_ >= sample.cells.size() || !sample.lacks.empty()) return;
     const std::int64_t label = sample.cells[*label_].integer;
@@ -167,6 +175,7 @@ class CountedSource final : public Source {
   InputCheck& check_;
   const std::optional<std::size_t> label_;
   SeenKeys seen_;
+  NamedCounts tops_;
 };
 
 // Whatever the samples are, it holds them.
@@ -187,11 +196,37 @@ InputRequest lenient(InputRequest request) {
 }
 
 // Of a stream the classes have no numbers before all of it has been read: it is read once, without.
-InputRequest as_far_as_known(InputRequest request) {
-  const bool is_stream = stream_of_path(request.inputs.front()).has_value();
-  if (is_stream && request.classes.from.empty() && request.labels.path.empty())
-    request.fields.dropped = {"label"};
-  return request;
+bool has_unknown_classes(const InputRequest& request) {
+  return request.classes.from.empty() && !request.labels.is_given() &&
+         request.fields.takes(kLabelField) && stream_of_path(request.inputs.front()).has_value();
+}
+
+// What a conversion says to these classes, and which they are.
+void look_at_classes(const InputRequest& asked, const NamedCounts& tops, const std::string& scratch,
+                     InputCheck& check, const Events& events) {
+  const SoughtFiles sought(asked.files.suffixes);
+  if (tops.empty()) {
+    check.refusal = no_classes(sought, check.samples, asked.inputs.front(), "");
+    return;
+  }
+  // Where all names are numbers, nothing is refused.
+  if (std::ranges::all_of(tops, [](const auto& top) {
+        return top.first.find_first_not_of("0123456789") == std::string::npos;
+      }))
+    return;
+  try {
+    const std::unique_ptr<Source> source = open_input(asked, scratch, events);
+    while (source->next(1)) events.stop_if_asked();
+  } catch (const Error& error) {
+    if (error.code() != Code::usage && error.code() != Code::bad_content) throw;
+    check.refusal = error;
+  }
+  check.kind = sought.are_images() ? kImageFolder : kClassFolders;
+  check.class_samples.clear();
+  for (const auto& [name, count] : tops) {
+    check.classes.push_back(name);
+    check.class_samples.push_back(count);
+  }
 }
 
 std::unique_ptr<Source> open_to_check(const InputRequest& request, const std::string& scratch,
@@ -331,8 +366,9 @@ SeenLabels try_labels(const InputRequest& request, const std::string& file,
     if (!error.hint().empty()) seen.reason += "; " + error.hint();
   }
   if (seen.reason.empty())
-    seen.command = fmt::format("shale convert {} out --to record --labels {}",
-                               shell_word(request.inputs.front()), shell_word(file));
+    seen.command = fmt::format(
+        "shale convert {} out --to record{} --labels {}", shell_word(request.inputs.front()),
+        request.files.suffixes.empty() ? "" : " --ext " + request.files.suffixes, shell_word(file));
   return seen;
 }
 
@@ -340,7 +376,9 @@ SeenLabels try_labels(const InputRequest& request, const std::string& file,
 
 InputCheck check_input(const InputRequest& asked, CheckDepth depth, const FindingSink& sink,
                        const Events& events) {
-  const InputRequest request = as_far_as_known(asked);
+  InputRequest request = asked;
+  const bool is_without_classes = has_unknown_classes(asked);
+  if (is_without_classes) request.fields.dropped.emplace_back(kLabelField);
   InputCheck check;
   const std::string scratch = temporary_folder();
   const std::unique_ptr<Source> source = open_to_check(request, scratch, check, events);
@@ -356,6 +394,8 @@ InputCheck check_input(const InputRequest& asked, CheckDepth depth, const Findin
   check.schema = info.schema;
   check.classes = info.classes;
   check.class_samples.resize(info.classes.size());
+  if (is_without_classes && depth == CheckDepth::survey)
+    look_at_classes(asked, counted.tops(), scratch, check, events);
   check.left_out = info.left_out;
   check.notes = info.notes;
   if (const std::string patterns = counted.patterns(); info.pairs.empty() && !patterns.empty())

@@ -276,7 +276,7 @@ bool take_no_labels(LabelFile& labels) {
   return true;
 }
 
-void take_no_labels(ConvertRequest& request) {
+void take_no_labels(InputRequest& request) {
   const bool is_taken = request.fields.only.empty() && request.fields.takes(kLabelField);
   if (take_no_labels(request.labels) && is_taken) request.fields.dropped.emplace_back(kLabelField);
 }

@@ -38,7 +38,7 @@ void refuse_idle_columns(const LabelFile& labels);
 /// cleared. True: it was.
 [[nodiscard]] bool take_no_labels(LabelFile& labels);
 /// The same of a conversion: the field of the labels is left out.
-void take_no_labels(ConvertRequest& request);
+void take_no_labels(InputRequest& request);
 /// Errors: Code::usage for the bytes before numbers that nothing says the type of.
 void refuse_idle_offset(bool has_raw, bool has_offset);
 /// Errors: Code::usage for a group without shares.

@@ -43,8 +43,9 @@ std::optional<std::string> without_escapes(std::string_view name) {
   return plain;
 }
 
-std::optional<SumLine> parsed(std::string_view line) {
-  const bool has_escapes = line.starts_with('\\');
+// `ends_in_nul`: lines do, and names have no escapes.
+std::optional<SumLine> parsed(std::string_view line, bool ends_in_nul) {
+  const bool has_escapes = !ends_in_nul && line.starts_with('\\');
   if (has_escapes) line.remove_prefix(1);
   std::string_view digest, name;
   const std::size_t digits = std::min(line.find_first_not_of(kHexDigits), line.size());
@@ -82,7 +83,7 @@ std::string first_line(std::string_view text) {
   text = without_mark(text);
   while (text.starts_with('#') || text.starts_with('\n') || text.starts_with('\r'))
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  return std::string(text.substr(0, text.find_first_of("\r\n")));
+  return std::string(text.substr(0, text.find_first_of(std::string_view("\r\n\0", 3))));
 }
 
 // SHA256SUMS, md5sums.txt, photos.sha256.
@@ -99,7 +100,8 @@ DigestKind kind_of(std::size_t digits, const std::string& path) {
   throw Error(Code::unsupported, "is a list of checksums of {} bits: SHA-256 and MD5 are compared",
               4 * digits)
       .at(path)
-      .hint(fmt::format("check it with 'sha{}sum -c'", digits == 40 ? 1 : 4 * digits));
+      .hint(fmt::format("check it with 'sha{}sum -c'{}", digits == 40 ? 1 : 4 * digits,
+                        digits == 128 ? ", or with 'b2sum -c' if that made it" : ""));
 }
 
 }  // namespace
@@ -112,7 +114,8 @@ std::optional<SumList> read_sum_list(const std::string& path, std::uint64_t most
   std::string text(std::min(file.size(), kMostLine), '\0');
   file.read_exact(0, std::as_writable_bytes(std::span(text)));
   const std::string first = first_line(text);
-  if (!parsed(first)) {
+  const bool ends_in_nul = text.find('\0') != text.npos;  // sha256sum --zero
+  if (!parsed(first, ends_in_nul)) {
     if (!has_name_of_list(path)) return std::nullopt;
     throw Error(Code::bad_content, "is not a list of checksums as sha256sum or md5sum writes it")
         .at(path)
@@ -126,15 +129,15 @@ std::optional<SumList> read_sum_list(const std::string& path, std::uint64_t most
   }
   text.resize(file.size());
   file.read_exact(0, std::as_writable_bytes(std::span(text)));
-  SumList list{.kind = kind_of(parsed(first)->digest.size(), path)};
+  SumList list{.kind = kind_of(parsed(first, ends_in_nul)->digest.size(), path)};
   std::uint64_t number = 0;
   for (std::string_view left = without_mark(text); !left.empty();) {
     ++number;
-    std::string_view line = left.substr(0, left.find('\n'));
+    std::string_view line = left.substr(0, left.find(ends_in_nul ? '\0' : '\n'));
     left.remove_prefix(std::min(line.size() + 1, left.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!ends_in_nul && line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.starts_with('#')) continue;
-    std::optional<SumLine> sum = parsed(line);
+    std::optional<SumLine> sum = parsed(line, ends_in_nul);
     if (!sum || sum->digest.size() != digits_of(list.kind))
       throw Error(Code::damaged, "line {} is not one of a list of {} checksums", number,
                   name_of(list.kind))
@@ -146,6 +149,17 @@ std::optional<SumList> read_sum_list(const std::string& path, std::uint64_t most
           .at(path);
   }
   return list;
+}
+
+std::string prefix_outside(const SumList& list) {
+  std::optional<std::string> common;
+  for (const auto& [name, digest] : list.digest_of) {
+    if (!name.starts_with('/') && !name.starts_with("../")) return {};
+    std::string folder = name.substr(0, name.rfind('/') + 1);
+    if (!common) common = folder;
+    while (!folder.starts_with(*common)) common->resize(common->rfind('/', common->size() - 2) + 1);
+  }
+  return common.value_or("");
 }
 
 std::string sum_line(std::string_view digest, std::string_view name) {

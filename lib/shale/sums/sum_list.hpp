@@ -10,7 +10,8 @@
 
 // Lists of checksums as sha256sum and md5sum of GNU coreutils write and read them: "DIGEST  NAME",
 // a star before the name for what was read as binary, a back-slash before the line where the name
-// has escapes (\\, \n, \r); or as BSD writes them, "SHA256 (NAME) = DIGEST".
+// has escapes (\\, \n, \r); or as BSD writes them, "SHA256 (NAME) = DIGEST"; each with a NUL
+// behind it instead, and no escapes (--zero).
 
 namespace shale {
 
@@ -25,6 +26,10 @@ struct SumList {
 /// more than `most_bytes`; Code::io.
 [[nodiscard]] std::optional<SumList> read_sum_list(const std::string& path,
                                                    std::uint64_t most_bytes);
+
+/// What all names begin with where none is relative to a folder, "/data/set/" or "../": a path up
+/// to its last slash. Empty: one is.
+[[nodiscard]] std::string prefix_outside(const SumList& list);
 
 /// A line with its end.
 [[nodiscard]] std::string sum_line(std::string_view digest, std::string_view name);
