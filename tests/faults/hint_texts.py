@@ -236,6 +236,6 @@ NOT_FOLLOWED = {
         "it was written by {}; 'shale formats' lists what this one reads",
         "convert the folder of frames with --group frames",
         "--json lists the fields that it has",
-        "this version reads image folders, flat folders with --labels, .tar and .zip archives of both, .npy and .npz arrays, shale datasets, and LMDB, HDF5 and TFRecord files",
+        "this version reads image folders, flat folders with --labels, .tar and .zip archives of both, arrays (.npy, .npz, .pt, .safetensors, idx, pickled ones), shale datasets, and LMDB, HDF5, TFRecord, Parquet and WebDataset files",
     ),
 }

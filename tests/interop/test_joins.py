@@ -253,7 +253,10 @@ def test_what_does_not_lie_in_its_file_as_it_is_read_is_copied_for_the_join(phot
     (tmp_path / "parts").mkdir()
     for part, order in enumerate((">f4", "<f4", ">f4")):
         np.save(tmp_path / f"parts/{part}.npy", values[part::3].astype(order))
-    words = [f"image={photos}", *(f"{name}={tmp_path / path}" for name, path in (("x", "one.npy"), ("y", "big.npy"), ("z", "packed.npz"), ("w", "parts")))]
+    words = [
+        f"image={photos}",
+        *(f"{name}={tmp_path / path}" for name, path in (("x", "one.npy"), ("y", "big.npy"), ("z", "packed.npz"), ("w", "parts"))),
+    ]
     is_joined_alike(words, tmp_path / "out")
     joined = shale.Dataset(inputs_of(words))
     np.testing.assert_array_equal([joined[row]["y"] for row in range(count)], values)
@@ -273,7 +276,10 @@ def test_what_is_not_read_in_place_is_refused(pair, tmp_path):
     for name in ("x", "y"):  # 400 MB, sparse
         np.lib.format.open_memmap(tmp_path / f"{name}.npy", "w+", ">f4", (100, 1000, 1000)).flush()
     refusal = run_shale("info", f"x={tmp_path}/x.npy", f"y={tmp_path}/y.npy", code=1).stderr
-    assert b"copies of such values take more than 256 MiB" in refusal and f"shale convert x={tmp_path}/x.npy y={tmp_path}/y.npy OUT --to record".encode() in refusal
+    assert (
+        b"copies of such values take more than 256 MiB" in refusal
+        and f"shale convert x={tmp_path}/x.npy y={tmp_path}/y.npy OUT --to record".encode() in refusal
+    )
 
 
 def test_an_input_that_is_written_to_is_noticed(tmp_path):
@@ -339,7 +345,10 @@ def test_a_report_of_a_join(pair, tmp_path):
     assert (tmp_path / "other.html").read_text() == (tmp_path / "page.html").read_text()
     with pytest.raises(shale.UsageError, match="is inside the input"):
         shale.report(inputs_of(pair), tmp_path / "gt.lmdb/page.html", on="key")
-    assert b"verify them before: shale verify --on key" in run_shale("report", *pair, "--on", "key", "--verify", "-o", tmp_path / "v.html", code=1).stderr
+    assert (
+        b"verify them before: shale verify --on key"
+        in run_shale("report", *pair, "--on", "key", "--verify", "-o", tmp_path / "v.html", code=1).stderr
+    )
 
 
 def test_a_dataset_of_a_join_is_repaired_from_its_inputs(pair, tmp_path):
@@ -422,7 +431,10 @@ def test_an_archive_is_joined_as_the_folder_in_it(boxes, photos, tmp_path, suffi
     run_shale("verify", tmp_path / "packed", *against(by_key), "--on", "key")
     said = run_shale("verify", *by_key, "--on", "key", code=4)
     assert f"sample '{keys[-1]}': has no partner".encode() in said.stdout + said.stderr
-    with shale.Dataset({"image": f"{tmp_path}/p.{suffix}", "table": tmp_path / "boxes.csv"}, on="key") as joined, shale.Dataset(tmp_path / "plain") as plain:
+    with (
+        shale.Dataset({"image": f"{tmp_path}/p.{suffix}", "table": tmp_path / "boxes.csv"}, on="key") as joined,
+        shale.Dataset(tmp_path / "plain") as plain,
+    ):
         assert [one["image"] for one in joined] == [one["image"] for one in plain] and [one["key"] for one in joined] == keys[:-1]
     damaged = next((tmp_path / "packed").glob("*.lmdb"))
     damaged.write_bytes(damaged.read_bytes()[:-100])
@@ -559,3 +571,15 @@ def test_joins_have_no_index_and_the_hints_of_bare_files_can_be_followed(tmp_pat
         shale.Dataset([tmp_path / "x.h5", tmp_path / "y.h5"])
     mapping = json.loads(re.search(r"\(Python: (\{.*\})\)", str(refused.value))[1])
     assert shale.Dataset(mapping)[5] == {"key": "5", "x": LABELS[5], "y": LABELS[5]}
+
+
+def test_a_plan_counts_the_payload_that_is_written(tmp_path):
+    np.save(tmp_path / "n.npy", np.arange(4))
+    np.save(tmp_path / "x.npy", np.arange(24, dtype="f4").reshape(4, 6))
+    (tmp_path / "t.csv").write_text("word,number\n" + "".join(f"w{i},{i}\n" for i in range(4)))
+    x, n, t = f"x={tmp_path}/x.npy", f"{tmp_path}/n.npy", f"t={tmp_path}/t.csv"
+    for number, (target, *words) in enumerate((("npy", n), ("record", n), ("npy", x, f"y={n}"), ("record", x, f"y={n}"), ("record", x, t))):
+        command = "convert", *words, tmp_path / f"out{number}", "--to", target, "--json"
+        planned, done = (json.loads(run_shale(*command, *more).stdout) for more in (["--dry-run"], []))
+        assert (planned["bytes"], planned["samples"]) == (done["bytes"], done["samples"]), words
+    assert b"(numbers only" in run_shale("convert", tmp_path / "n.npy", tmp_path / "out", "--to", "npy", "--dry-run").stdout

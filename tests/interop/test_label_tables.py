@@ -47,7 +47,9 @@ def test_numbers_beyond_doubles_make_no_text(flat, tmp_path):
     def convert(first, code=0):
         rows = "".join(f"{row[0]},{first if number == 0 else number / 4}\n" for number, row in enumerate(ROWS))
         (tmp_path / "l.csv").write_text(rows)
-        return run_shale("convert", flat, tmp_path / "out", "--to", "record", "--labels", tmp_path / "l.csv", "--overwrite", code=code).stderr
+        return run_shale(
+            "convert", flat, tmp_path / "out", "--to", "record", "--labels", tmp_path / "l.csv", "--overwrite", code=code
+        ).stderr
 
     for tiny in ("1e-400", "-2.5E-999"):
         convert(tiny)
@@ -185,9 +187,14 @@ def test_class_in_the_name(tmp_path):
     again = shale.convert(tmp_path / "pets", tmp_path / "again", to="record", label_from=r"(?P<label>[A-Za-z_]+)_\d")
     assert again.content_digest == made.content_digest
     os.rename(tmp_path / "pets/Abyssinian_0.jpg", tmp_path / "pets/odd.jpg")
-    done = run_shale("convert", tmp_path / "pets", tmp_path / "odd", "--to", "record", "--label-from", "{label}_{*}.jpg", "--max-errors", "1", code=4)
+    done = run_shale(
+        "convert", tmp_path / "pets", tmp_path / "odd", "--to", "record", "--label-from", "{label}_{*}.jpg", "--max-errors", "1", code=4
+    )
     assert b"1 sample" in done.stdout + done.stderr
-    assert "odd.jpg" in (tmp_path / "odd/skipped.csv").read_text() and "its name does not fit --label-from" in (tmp_path / "odd/skipped.csv").read_text()
+    assert (
+        "odd.jpg" in (tmp_path / "odd/skipped.csv").read_text()
+        and "its name does not fit --label-from" in (tmp_path / "odd/skipped.csv").read_text()
+    )
 
 
 def test_no_labels_at_all(flat, photos, tmp_path):
@@ -196,6 +203,47 @@ def test_no_labels_at_all(flat, photos, tmp_path):
         with shale.Dataset(tmp_path / source.name) as dataset:
             assert dataset.types == {"image": "bytes"} and not dataset.classes
         run_shale("verify", tmp_path / source.name, "--against", source)
+
+
+def test_attributes_of_celeba_are_as_many_rows_as_they_say(tmp_path):
+    (tmp_path / "flat").mkdir()
+    for number in range(3):
+        (tmp_path / f"flat/{number}.jpg").write_bytes(jpeg(number))
+    rows = "Bald Male\n0.jpg -1 1\n1.jpg 1 1\n2.jpg -1 -1\n"
+    words = (
+        "convert",
+        tmp_path / "flat",
+        tmp_path / "out",
+        "--to",
+        "record",
+        "--labels",
+        tmp_path / "list_attr_celeba.txt",
+        "--label-column",
+        "Male",
+    )
+    (tmp_path / "list_attr_celeba.txt").write_text("5\n" + rows)
+    assert b"has 3 rows, but its first line says 5" in run_shale(*words, code=1).stderr
+    (tmp_path / "list_attr_celeba.txt").write_text("3\n" + rows)
+    run_shale(*words)
+
+
+def test_an_order_of_classes_that_has_no_effect_is_refused(tmp_path):
+    (tmp_path / "flat").mkdir()
+    for number in (10, 2, 1):
+        (tmp_path / f"flat/{number}_x.jpg").write_bytes(jpeg(number))
+    (tmp_path / "l.csv").write_text("10_x.jpg,10\n2_x.jpg,2\n1_x.jpg,1\n")
+    for labels in (("--labels", tmp_path / "l.csv"), ("--label-from", "{label}_{*}.jpg")):
+        words = "convert", tmp_path / "flat", tmp_path / "out", "--to", "record", *labels, "--overwrite"
+        assert b"--class-order has no effect: all labels are integers" in run_shale(*words, "--class-order", "natural", code=2).stderr
+        run_shale(*words, "--class-order", "number")
+
+
+def test_blanks_around_a_path_are_named(tmp_path):
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "flat/a.jpg").write_bytes(jpeg(1))
+    (tmp_path / "l.csv").write_text(" a.jpg , cat\n")
+    told = run_shale("convert", tmp_path / "flat", tmp_path / "out", "--to", "record", "--labels", tmp_path / "l.csv", code=1).stderr
+    assert b"path ' a.jpg ' is not an image below" in told and b"it has blanks around it" in told
 
 
 @pytest.mark.parametrize("kind", OPTIONS)

@@ -73,7 +73,9 @@ def test_batches_are_one_input(tmp_path):
     run_shale("convert", *paths, tmp_path / "out", "--to", "record", "--fields", "data,labels", "--rename", "labels:label")
 
     with shale.Dataset(tmp_path / "out") as dataset:
-        assert np.array_equal(np.stack([sample["data"] for sample in dataset]), np.concatenate([batch(number)["data"] for number in range(5)]))
+        assert np.array_equal(
+            np.stack([sample["data"] for sample in dataset]), np.concatenate([batch(number)["data"] for number in range(5)])
+        )
         assert [sample["label"] for sample in dataset] == [label for number in range(5) for label in batch(number)["labels"]]
     assert json.loads(run_shale("info", *paths, "--json").stdout)["samples"] == 5 * ROWS
 
@@ -127,7 +129,9 @@ def test_commands_read_it_as_it_is(tmp_path):
     assert sorted(np.load(tmp_path / "shuffled" / "shard-000000.labels.npy")) == sorted(expected["labels"])
 
 
-@pytest.mark.parametrize("value", [np.arange(12.0).reshape(4, 3), {"x": np.arange(4), "y": [0.5, 1, 2, 3], "z": (True, False, True, False)}])
+@pytest.mark.parametrize(
+    "value", [np.arange(12.0).reshape(4, 3), {"x": np.arange(4), "y": [0.5, 1, 2, 3], "z": (True, False, True, False)}]
+)
 def test_arrays_and_lists_of_numbers(value, tmp_path):
     write(tmp_path / "x.pkl", value)
 
@@ -175,6 +179,44 @@ def test_nothing_is_executed(tmp_path):
 
     assert b"trap" in done.stderr and not (tmp_path / "trapped").exists()
     assert np.array_equal(np.load(tmp_path / "out" / "shard-000000.x.npy"), np.arange(4))
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({}, "it is empty"),
+        ({"a": []}, "'a' is an empty list"),
+        ({"a": [1, "x"]}, "'a' is a list, but not of numbers"),
+        ({"a": [2**63]}, "'a' is a list, but"),
+        ({"b": {}}, "'b' is a dict"),
+    ],
+)
+def test_what_is_no_column_is_named(value, why, tmp_path):
+    write(tmp_path / "x.pkl", value)
+    assert why in run_shale("convert", tmp_path / "x.pkl", tmp_path / "out", "--to", "npy", code=1).stderr.decode()
+
+
+def test_messages_name_the_pickle_and_no_descriptor(tmp_path):
+    write(tmp_path / "rows.pkl", {"a": [1, 2], "b": [1, 2, 3]})
+    told = run_shale("convert", tmp_path / "rows.pkl", tmp_path / "out", "--to", "npy", code=1).stderr.decode()
+    assert told.startswith(f"shale: {tmp_path}/rows.pkl: column 'b' has 3 rows, but 'a' has 2")
+    write(tmp_path / "old.pkl", {"x": np.asfortranarray(np.arange(600, dtype=">f4").reshape(20, 30))}, protocol=2)
+    done = run_shale("convert", tmp_path / "old.pkl", tmp_path / "out", "--to", "npy")
+    assert b"old.pkl" in done.stdout + done.stderr and b"/proc/" not in done.stdout + done.stderr
+
+
+def test_a_folder_of_batches_has_a_command_that_converts_one(tmp_path):
+    folder = tmp_path / "cifar"
+    folder.mkdir()
+    for number in range(1, 4):
+        write(folder / f"data_batch_{number}", batch(number))
+    write(folder / "batches.meta", {"label_names": ["a", "b"], "num_vis": 3072})
+    (folder / "readme.html").write_text("<html>")
+    for words in (("info", folder), ("convert", folder, tmp_path / "out", "--to", "npy")):
+        told = run_shale(*words, code=1).stderr.decode()
+        assert "holds no images, but files such as 'data_batch_" in told
+    name = told.partition('shale convert "')[2].partition('"')[0]
+    run_shale("convert", name, tmp_path / "out", "--to", "npy", "--fields", "data,labels")
 
 
 @pytest.mark.parametrize("value", [7, "text", {}, {"a": 1}, ({"x": np.arange(3)}, 1), {"x": np.array([object()])}])

@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+import subprocess
 
 import numpy as np
 import pytest
@@ -149,7 +150,9 @@ def test_one_file_of_a_set_without_a_whole_row_is_listed(tmp_path):
     for number, content in enumerate([rows[:2].tobytes(), bytes(70), rows[2:].tobytes()]):
         (tmp_path / f"set/{number}.bin").write_bytes(content)
 
-    plan = run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "npy", "--raw", "uint16,400", "--on-error", "skip", "--dry-run", code=4)
+    plan = run_shale(
+        "convert", tmp_path / "set", tmp_path / "out", "--to", "npy", "--raw", "uint16,400", "--on-error", "skip", "--dry-run", code=4
+    )
     run_shale("convert", tmp_path / "set", tmp_path / "out", "--to", "npy", "--raw", "uint16,400", "--on-error", "skip", code=4)
 
     assert b"would skip: 1 bad sample" in plan.stdout
@@ -172,13 +175,29 @@ def test_what_says_itself_what_it_is_is_refused(tmp_path):
     assert (tmp_path / "x.npy").read_bytes() == (tmp_path / "y.npy").read_bytes()
 
 
-@pytest.mark.parametrize("words", [["--raw", "uint15"], ["--raw", "uint16,0"], ["--raw", "uint16,x"], ["--raw-offset", "4"], ["--raw", "uint16", "--raw-offset", "90000"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--raw", "uint15"],
+        ["--raw", "uint16,0"],
+        ["--raw", "uint16,x"],
+        ["--raw-offset", "4"],
+        ["--raw", "uint16", "--raw-offset", "90000"],
+    ],
+)
 def test_words_that_say_nothing_are_refused(words, tokens, tmp_path):
     run_shale("convert", tokens, tmp_path / "x.npy", *words, code=2)
 
 
 def test_an_index_folder_without_an_index_is_refused(tokens, tmp_path):
-    for words in (["convert", tokens, tmp_path / "x.npy"], ["info", tokens], ["ls", tokens], ["cat", tokens, "0"], ["verify", tokens], ["report", tokens, "-o", tmp_path / "x.html"]):
+    for words in (
+        ["convert", tokens, tmp_path / "x.npy"],
+        ["info", tokens],
+        ["ls", tokens],
+        ["cat", tokens, "0"],
+        ["verify", tokens],
+        ["report", tokens, "-o", tmp_path / "x.html"],
+    ):
         refused = run_shale(*words, "--raw", "uint16,400", "--index-dir", tmp_path / "index", code=2)
         assert b"--index-dir has no effect with --raw" in refused.stderr and not (tmp_path / "index").exists()
 
@@ -230,6 +249,36 @@ def test_a_damaged_idx_file_is_told(tmp_path):
     packed[len(packed) // 2] ^= 1
     (tmp_path / "y-idx3-ubyte.gz").write_bytes(packed)
     run_shale("convert", tmp_path / "y-idx3-ubyte.gz", tmp_path / "out", "--to", "npy", code=3)
+
+
+def test_bytes_behind_an_idx_array_are_taken_off_by_the_hint(tmp_path):
+    whole = b"\0\0\x08\1\0\0\0\2ab"
+    (tmp_path / "x-idx1-ubyte").write_bytes(whole + b"zz")
+    told = run_shale("convert", tmp_path / "x-idx1-ubyte", tmp_path / "out", "--to", "npy", code=1).stderr.decode()
+    assert "is followed by 2 more bytes" in told and "numpy" not in told
+    subprocess.run(told.partition("alone: ")[2].replace("OTHER", "other-idx1-ubyte"), shell=True, cwd=tmp_path, check=True)
+    assert (tmp_path / "other-idx1-ubyte").read_bytes() == whole
+
+
+def test_arrays_without_rows_are_read_as_a_dataset_without_samples(tmp_path):
+    (tmp_path / "none-idx1-ubyte").write_bytes(b"\0\0\x08\1\0\0\0\0")
+    (tmp_path / "none.bin").write_bytes(b"")
+    for words in ((tmp_path / "none-idx1-ubyte",), (tmp_path / "none.bin", "--raw", "uint16,4")):
+        assert json.loads(run_shale("info", *words, "--json").stdout)["samples"] == 0
+        assert run_shale("ls", *words, "--tsv").stdout.count(b"\n") <= 1
+        assert b"0 samples" in run_shale("verify", *words).stdout
+        run_shale("convert", words[0], tmp_path / "out", *words[1:], "--to", "npy", "--overwrite")
+        assert json.loads(run_shale("info", tmp_path / "out", "--json").stdout)["samples"] == 0
+
+
+def test_matlab_files_in_a_folder_and_of_version_4_are_named(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/a.mat").write_bytes(b"MATLAB 5.0 MAT-file".ljust(128, b" ") + bytes(100))
+    (tmp_path / "v4.mat").write_bytes(np.array([0, 2, 3, 0, 2], "<i4").tobytes() + b"x\0" + np.arange(6.0).tobytes())
+    for path, name in ((tmp_path / "folder", "a MATLAB 5 file"), (tmp_path / "v4.mat", "a MATLAB file of before version 7.3")):
+        for words in (("info", path), ("convert", path, tmp_path / "out", "--to", "npy")):
+            told = run_shale(*words, code=1).stderr.decode()
+            assert name in told and "scipy.io.loadmat" in told and "--raw" not in told
 
 
 def test_matlab_5_is_refused_by_name_with_the_way_round(tmp_path):

@@ -74,7 +74,7 @@ void add_array(std::vector<ArrayColumn>& columns, const Names& names, ArrayFile 
     if (!is_alike) {
       throw Error(Code::schema, "rows of field '{}' are {} here, but {} before",
                   printable(names.field), type_text(array), type_text(first))
-          .at(array.file->path())
+          .at(array.path())
           .hint("give arrays of different fields different names, as in x=a.npy y=b.npy");
     }
   }
@@ -228,13 +228,13 @@ void check_columns(const std::vector<ArrayColumn>& columns) {
       throw Error(Code::unsupported, "arrays '{}' and '{}' would both be the field '{}'",
                   printable(other->second->member), printable(column.member),
                   printable(column.name))
-          .at(column.arrays.front().file->path())
+          .at(column.arrays.front().path())
           .hint(fmt::format("pick one of them: --fields {}", printable(column.member)));
     }
     if (column.rows() == columns.front().rows()) continue;
     throw Error(Code::schema, "column '{}' has {} rows, but '{}' has {}", printable(column.name),
                 column.rows(), printable(columns.front().name), columns.front().rows())
-        .at(column.arrays.front().file->path())
+        .at(column.arrays.front().path())
         .hint(
             "columns are zipped into samples, so they need equal lengths; pick those that belong "
             "together with --fields");

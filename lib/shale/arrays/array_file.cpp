@@ -8,6 +8,7 @@
 #include "shale/arrays/pickled_columns.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/base/shell_word.hpp"
 #include "shale/base/size_text.hpp"
 #include "shale/data/array_text.hpp"
 #include "shale/data/sample_axis.hpp"
@@ -78,7 +79,14 @@ ArrayFile array_behind(NpyHeader header, std::uint64_t size, const std::string& 
   if (const std::uint64_t end = header.data_offset + npy_data_bytes(header); end < size) {
     std::vector<std::byte> behind(std::min(size - end, kNpyPrefixBytes));
     if (!read_behind(end, std::span(behind))) behind.clear();
-    throw npy_goes_on(header, size - end, behind, where, end);
+    Error error = npy_goes_on(header, size - end, behind, where, end);
+    if (has_idx_name(where))
+      error = Error(error.code(), "{}", error.message())
+                  .at(where, end)
+                  .hint(fmt::format("the array is the first {0} bytes; to take them alone: head -c "
+                                    "{0} {1} > OTHER",
+                                    end, shell_word(where)));
+    throw error;
   }
   return {.file = {},
           .member = {},
@@ -307,6 +315,7 @@ ArrayFiles arrays_of_pickle(const std::shared_ptr<const InputFile>& file) {
     ArrayFile& list = found.arrays.back();
     list.file = in_memory(file->path(), column.elements);
     list.is_in_memory = true;
+    list.made_from = file->path();
     list.data_offset = 0;
   }
   return checked(std::move(found));

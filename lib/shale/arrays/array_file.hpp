@@ -36,7 +36,12 @@ struct ArrayFile {
   std::optional<std::uint64_t> whole_rows = {};
   /// `file` is in memory and has no name: nobody else can open it.
   bool is_in_memory = false;
+  std::string made_from = {};  ///< the file whose list it was; empty: it is in `file`
 
+  /// How messages name its file.
+  [[nodiscard]] const std::string& path() const {
+    return made_from.empty() ? file->path() : made_from;
+  }
   /// How far apart, in elements, those lie whose index differs by one in an axis.
   [[nodiscard]] std::vector<std::uint64_t> steps() const;
   /// The same elements with this axis first. Errors: Code::bug for one that there is not.

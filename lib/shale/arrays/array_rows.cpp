@@ -17,8 +17,8 @@ constexpr std::uint64_t kCopyBytes = 1 << 20;
 
 std::string name_of(const ArrayFile& array) {
   return array.member.empty()
-             ? printable(array.file->path())
-             : fmt::format("{}: {}", printable(array.file->path()), printable(array.member));
+             ? printable(array.path())
+             : fmt::format("{}: {}", printable(array.path()), printable(array.member));
 }
 
 // Without elements, or with one axis at most that is longer than 1, C order is Fortran order. That

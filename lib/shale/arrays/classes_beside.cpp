@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "shale/arrays/pickled_columns.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
 
 namespace shale {
 namespace {
@@ -66,6 +69,25 @@ ClassesBeside classes_beside(const std::string& path, std::span<const std::strin
   }
   if (found.fields.size() != 1) found.names.clear();
   return found;
+}
+
+std::string pickle_in(const std::string& folder) {
+  constexpr int kMostLookedAt = 1000;
+  int looked_at = 0;
+  std::string largest;
+  std::uint64_t most = 0;
+  visit_names(folder, [&](const std::string& name) {
+    const std::string path = join_path(folder, name);
+    if (is_pickle(path)) {
+      const std::uint64_t bytes = InputFile(path).size();
+      if (std::pair(bytes, name) > std::pair(most, largest)) {
+        most = bytes;
+        largest = name;
+      }
+    }
+    return ++looked_at < kMostLookedAt;
+  });
+  return largest;
 }
 
 }  // namespace shale

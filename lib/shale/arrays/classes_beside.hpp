@@ -19,4 +19,8 @@ struct ClassesBeside {
 [[nodiscard]] ClassesBeside classes_beside(const std::string& path,
                                            std::span<const std::string> fields);
 
+/// The largest pickle in the folder, of the first thousand entries; empty: there is none. Errors:
+/// Code::io.
+[[nodiscard]] std::string pickle_in(const std::string& folder);
+
 }  // namespace shale

@@ -183,9 +183,24 @@ class ColumnReader {
     return true;
   }
 
+  // Of a dict without a column.
+  [[nodiscard]] std::string what_is_first(const PickleValue& key, const PickleValue& value) const {
+    const bool is_list = value.is(PickleKind::list) || value.is(PickleKind::tuple);
+    const std::string_view what =
+        !is_list            ? name_of(value.kind())
+        : value.size() == 0 ? "an empty list"
+                            : "a list, but not of numbers of at most 64 bits or of strings alone";
+    return fmt::format(": '{}' is {}", printable(arrays_.name_in(key).value_or("?")), what);
+  }
+
   [[nodiscard]] Error no_columns(const PickleValue& root) const {
-    return Error(Code::unsupported, "the pickle is {}, not an array or a dict of arrays and lists",
-                 name_of(root.kind()))
+    const bool is_dict = root.is(PickleKind::dict);
+    const std::string first = !is_dict              ? ""
+                              : root.entries() == 0 ? ": it is empty"
+                                                    : what_is_first(root.key(0), root.value(0));
+    return Error(Code::unsupported,
+                 "the pickle is {}, not an array or a dict of arrays and lists{}",
+                 name_of(root.kind()), first)
         .at(file_.path())
         .hint("load it in Python, and save what is needed with numpy.savez");
   }

@@ -13,6 +13,7 @@
 #include "shale/base/shell_word.hpp"
 #include "shale/data/field_choice.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
@@ -35,23 +36,46 @@ bool begins_as_tar(const InputFile& file) {
   return stream_kind_of(head) == StreamKind::tar;
 }
 
+constexpr std::string_view kFromMatlab =
+    "save it in MATLAB with -v7.3, or: python3 -c \"import numpy, scipy.io; numpy.savez('x.npz', "
+    "**{{k: v for k, v in scipy.io.loadmat('{}').items() if k[0] != '_'}})\" && shale info x.npz";
+constexpr std::string_view kFolderOfImages =
+    "pass the folder that it is in, whose images are the samples";
 // Files by their first bytes, with a command that makes of {} what is read.
 struct OtherFile {
   std::string_view begin, name, command, suffix = "";
+  bool is_image = false;  // of a folder it is a sample
 };
 constexpr OtherFile kOtherFiles[] = {
     {std::string_view("7z\xbc\xaf\x27\x1c", 6), "a 7z archive",
      "unpack it, and convert the folder: 7z x '{}' -oFOLDER && shale convert FOLDER OUT ..."},
     {"Rar!\x1a\x07", "a RAR archive",
      "unpack it, and convert the folder: unrar x '{}' FOLDER/ && shale convert FOLDER OUT ..."},
-    {"MATLAB 5.0 MAT-file", "a MATLAB 5 file",
-     "save it in MATLAB with -v7.3, or: python3 -c \"import numpy, scipy.io; numpy.savez('x.npz', "
-     "**{{k: v for k, v in scipy.io.loadmat('{}').items() if k[0] != '_'}})\" && shale info x.npz"},
+    {"MATLAB 5.0 MAT-file", "a MATLAB 5 file", kFromMatlab},
+    // Those of version 4 have no magic, and those of 7.3 are HDF5.
+    {"", "a MATLAB file of before version 7.3", kFromMatlab, ".mat"},
     {"\xff\xff\xff\xff", "an Arrow file",
      "export it: python3 -c \"import datasets; datasets.Dataset.from_file('{}').to_parquet("
      "'x.parquet')\" && shale info x.parquet",
      ".arrow"},
+    {"\xff\xd8\xff", "one image", kFolderOfImages, "", true},
+    {"\x89PNG\r\n", "one image", kFolderOfImages, "", true},
 };
+
+const OtherFile* known_file(const std::string& path) {
+  const std::string begin = beginning_of(InputFile(path));
+  const auto* const found =
+      std::ranges::find_if(kOtherFiles, [&](const OtherFile& one) {  // streams of Arrow lack magic
+        return begin.starts_with(one.begin) && path.ends_with(one.suffix);
+      });
+  return found == std::end(kOtherFiles) ? nullptr : found;
+}
+
+Error not_supported(const OtherFile& file, const std::string& path) {
+  return Error(Code::unsupported, "is {}, which is not supported as input", file.name)
+      .at(path)
+      .hint(fmt::format(fmt::runtime(file.command), printable(path)));
+}
 
 const Format* format_of_samples_in_tar() {
   const auto formats = all_formats();
@@ -112,16 +136,25 @@ Error no_archive(const std::string& path) {
 }
 
 std::optional<Error> known_but_not_read(const std::string& path) {
-  const std::string begin = beginning_of(InputFile(path));
-  for (const OtherFile& one : kOtherFiles) {
-    // Streams of Arrow have no magic.
-    const bool is_one = begin.starts_with(one.begin) && path.ends_with(one.suffix);
-    if (!is_one) continue;
-    return Error(Code::unsupported, "is {}, which is not supported as input", one.name)
-        .at(path)
-        .hint(fmt::format(fmt::runtime(one.command), printable(path)));
+  const OtherFile* const file = known_file(path);
+  return file == nullptr ? std::nullopt : std::optional(not_supported(*file, path));
+}
+
+void refuse_known_files(const std::string& folder) {
+  constexpr std::size_t kMostLookedAt = 1000;
+  std::vector<std::string> names;
+  visit_names(folder, [&](const std::string& name) {
+    names.push_back(name);
+    return names.size() < kMostLookedAt;
+  });
+  std::ranges::sort(names);
+  for (const std::string& name : names) {
+    const std::string path = join_path(folder, name);
+    const std::optional<struct stat> facts = facts_behind(path);
+    if (!facts || !S_ISREG(facts->st_mode)) continue;
+    const OtherFile* const file = known_file(path);
+    if (file != nullptr && !file->is_image) throw not_supported(*file, path);
   }
-  return std::nullopt;
 }
 
 std::string hint_for_numbers(const std::string& path) {

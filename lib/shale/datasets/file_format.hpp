@@ -29,6 +29,9 @@ namespace shale {
 /// The error for a file of a kind that is known, but not read, with the way round: archives of
 /// other programs, MATLAB 5. Nullopt for any other. Errors: Code::io.
 [[nodiscard]] std::optional<Error> known_but_not_read(const std::string& path);
+/// Throws that of the first such file in the folder, by name, of the first thousand entries; images
+/// are none.
+void refuse_known_files(const std::string& folder);
 /// What the user of an unknown file is told that may be numbers without a header; empty for text.
 /// Errors: Code::io.
 [[nodiscard]] std::string hint_for_numbers(const std::string& path);

@@ -172,6 +172,15 @@ std::vector<std::uint64_t> forecast_parts(const PendingSample& pending, const So
   return payload;
 }
 
+// Of its values that are not numbers.
+std::uint64_t payload_of(const PendingSample& pending, const Schema& schema) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < schema.fields.size(); ++i) {
+    if (is_located(schema.fields[i].kind)) bytes += pending.cells[i].place.length;
+  }
+  return bytes;
+}
+
 // The elements of its lists.
 std::uint64_t elements_of(const PendingSample& pending, const Schema& schema) {
   std::uint64_t elements = 0;
@@ -204,6 +213,7 @@ ShardForecast forecast_runs(Source& source, const Format& format, const OptionSe
   const SourceInfo& info = source.info();
   ShardForecast forecast{.left_out = count_lost(source)};
   const std::uint64_t all = info.manifest.samples - forecast.left_out;
+  forecast.payload_bytes = all * payload_of(fixed_sample(info, 0), info.schema);
   const IndexColumns columns(info.schema, format.layout(info.schema, options));
   std::vector<std::uint64_t> parts(info.schema.fields.size());
   for (std::uint64_t row = 0; row < all; row += rows_a_shard) {
@@ -297,7 +307,7 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
           rows_within({shard_bytes, shard_samples}, format, info.schema, options))
     return forecast_runs(source, format, options, *rows, shard_bytes);
   const IndexColumns columns(info.schema, layout);
-  ShardForecast forecast;
+  ShardForecast forecast{.payload_bytes = 0};
   if (info.row_bytes) forecast.left_out = count_lost(source);
   const std::uint64_t rows = info.manifest.samples - forecast.left_out;
   // Rows of arrays are all alike: not one has to be read.
@@ -317,6 +327,7 @@ ShardForecast forecast_shards(Source& source, const Format& format, std::uint64_
     }
     const std::vector<std::uint64_t> parts =
         forecast_parts(*pending, info, format, options, layout);
+    *forecast.payload_bytes += payload_of(*pending, info.schema);
     const std::uint64_t more = elements_of(*pending, info.schema);
     for (bool is_new = !sizer;; is_new = true) {
       if (is_new) {

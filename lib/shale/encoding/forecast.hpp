@@ -19,7 +19,9 @@ void refuse_too_large(const SourceInfo& info, const Format& format, const Option
 struct ShardForecast {
   std::uint64_t shards = 0, file_bytes = 0;
   std::uint64_t data_bytes = 0;  ///< without indexes and block lists
-  std::uint64_t left_out = 0;    ///< samples that are damaged, or lack something
+  /// Of the values that are not numbers, as a manifest counts them; nullopt: with image work.
+  std::optional<std::uint64_t> payload_bytes = {};
+  std::uint64_t left_out = 0;  ///< samples that are damaged, or lack something
   /// With image work: on how many samples it was done to estimate the rest. Else nothing is
   /// estimated.
   std::optional<std::uint64_t> measured = {};

@@ -274,6 +274,8 @@ class RowWalk {
 }  // namespace
 
 void join_labels(FoundFiles& found, const LabelJoin& join) {
+  if (join.labels.are_numbers())
+    refuse_idle_order(join.request.classes.order, join.request.labels.path);
   const bool is_positional = join.labels.match() == KeyMatch::position;
   if (is_positional && join.labels.rows() != found.count()) throw other_count(join, found.count());
   RowWalk(found, join, [&](const FoundFiles::File& next, const LabelList::Row* row) {
@@ -342,7 +344,10 @@ std::vector<std::string> label_by_name(
   const bool has_table = request.classes.is_given() || request.may_mix_labels;
   if (!has_table) kinds.refuse_mixed(request.root, "file");
   const bool are_numbers = kinds.are_numbers() && !has_table;
-  if (are_numbers) kinds.refuse_two_forms(request.root, "file");
+  if (are_numbers) {
+    kinds.refuse_two_forms(request.root, "file");
+    refuse_idle_order(request.classes.order, request.root);
+  }
   std::optional<ClassTable> table;
   if (!are_numbers) table = table_with(request, {names.begin(), names.end()}, where);
   found.for_each([&](const WalkedFile& file) {

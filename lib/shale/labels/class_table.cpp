@@ -133,6 +133,13 @@ ClassTable table_in_order(std::vector<std::string> names, ClassOrder order,
   return {std::move(by_number), where, memory_bytes};
 }
 
+void refuse_idle_order(ClassOrder order, const std::string& where) {
+  if (order != ClassOrder::natural) return;
+  throw Error(Code::usage, "--class-order has no effect: all labels are integers, without classes")
+      .at(where)
+      .hint("leave it out");
+}
+
 std::string note_on_numbers(const std::vector<std::string>& classes, const ClassTable& table) {
   std::string note;
   for (const std::string& name : classes) {

@@ -77,6 +77,10 @@ class ClassTable {
 [[nodiscard]] ClassTable table_in_order(std::vector<std::string> names, ClassOrder order,
                                         const std::string& where, std::uint64_t memory_bytes);
 
+/// Errors: Code::usage for --class-order natural where labels are integers, which have no names
+/// that it could put in order.
+void refuse_idle_order(ClassOrder order, const std::string& where);
+
 /// What to tell of classes whose names are all numbers, where these are not their labels; empty:
 /// nothing.
 [[nodiscard]] std::string note_on_numbers(const std::vector<std::string>& classes,

@@ -300,6 +300,14 @@ Error LabelList::unmatched(const std::string& path, const std::string& root,
         .at(path_)
         .hint("write paths as the files are named, or rename the files");
   }
+  constexpr std::string_view kBlanks = " \t";
+  if (!path.empty() && (kBlanks.find(path.front()) != std::string_view::npos ||
+                        kBlanks.find(path.back()) != std::string_view::npos)) {
+    return Error(Code::bad_content, "path '{}' is not an image below {}: it has blanks around it",
+                 printable(path), printable(root))
+        .at(path_)
+        .hint("write paths as the files are named: blanks around a path are part of it");
+  }
   return Error(Code::bad_content, "path '{}' is not an image below {}", printable(path),
                printable(root))
       .at(path_)

@@ -90,22 +90,28 @@ Names words_in(std::string_view line) {
 
 // The names in CelebA's list_attr_celeba.txt: a count, a line of names, and a line of one word more
 // for each image.
-std::optional<std::vector<std::string>> attributes_of(const std::string& path) {
+struct Attributes {
+  std::string count;
   std::vector<std::string> names;
+};
+std::optional<Attributes> attributes_of(const std::string& path) {
+  Attributes found;
+  std::vector<std::string>& names = found.names;
   bool is_one = false;
   const InputFile file(path);
   std::array<std::byte, 32> head{};  // the count, which is alone in its line
   const std::string_view start = as_text(std::span(head).first(file.read_some(0, head)));
   if (!is_integer(trimmed(start.substr(0, start.find('\n'))))) return std::nullopt;
   TextLines(path, "an image and its attributes").for_each([&](auto line, auto text) {
-    if (line == 1) return is_integer(trimmed(text));
+    if (line == 1) found.count = trimmed(text);
+    if (line == 1) return is_integer(found.count);
     if (line == 3) is_one = words_in(text).size() == names.size() + 1;
     if (line == 2) {
       for (const std::string_view word : words_in(text)) names.emplace_back(word);
     }
     return line == 2 && !names.empty() && !is_integer(names[0]);
   });
-  return is_one ? std::optional(std::move(names)) : std::nullopt;
+  return is_one ? std::optional(std::move(found)) : std::nullopt;
 }
 
 // The rows of one file, while it is read.
@@ -417,7 +423,8 @@ class RowReader {
   }
 
   // Lines of words, behind a count and a line of names.
-  void read_attributes(const std::vector<std::string>& attributes) {
+  void read_attributes(const Attributes& found) {
+    const std::vector<std::string>& attributes = found.names;
     if (file_.label_column.empty()) {
       throw Error(Code::bad_content, "has {} for each image: {}",
                   format_counted(attributes.size(), "attribute", "attributes"),
@@ -432,10 +439,20 @@ class RowReader {
     choose_columns(header);
     has_header_ = true;
     is_first_ = false;
+    std::uint64_t rows = 0;
     TextLines(file_.path, "an image and its attributes").for_each([&](auto line, auto text) {
-      if (line > 2 && !trimmed(text).empty()) use_fields(line, words_in(text));
+      if (line <= 2 || trimmed(text).empty()) return true;
+      ++rows;
+      use_fields(line, words_in(text));
       return true;
     });
+    if (parse_integer_label(found.count) == static_cast<std::int64_t>(rows)) return;
+    throw Error(Code::bad_content, "has {} rows, but its first line says {}", rows,
+                printable(found.count))
+        .at(file_.path)
+        .hint(
+            "the file was probably truncated: restore it from an intact copy, or correct the "
+            "count");
   }
 
   // A value of CSV.

@@ -49,7 +49,7 @@ class ArraySource final : public Source {
     try {
       refuse_empty_rows(info_.schema, rows_);
     } catch (Error& error) {
-      error.at(columns.front().arrays.front().file->path());
+      error.at(columns.front().arrays.front().path());
       throw;
     }
     info_.schema.has_keys = false;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <random>
-#include <tuple>
 #include <utility>
 
 #include <unistd.h>
@@ -16,12 +15,9 @@
 #include "shale/folders/frames_source.hpp"
 #include "shale/folders/list_source.hpp"
 #include "shale/format/format.hpp"
-#include "shale/image/probe.hpp"
 #include "shale/io/atomic_file.hpp"
 #include "shale/io/path_facts.hpp"
-#include "shale/io/walk.hpp"
 #include "shale/labels/table_source.hpp"
-#include "shale/manifest/naming.hpp"
 #include "shale/manifest/stored_listing.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/refuse_nested.hpp"
@@ -154,54 +150,25 @@ OpenedInput open_files(const InputRequest& request, FolderRequest folder) {
   return orderable(request.files.groups_frames ? open_frames(folder) : open_folder(folder));
 }
 
-// Of a folder that has no images because it is not one of images. One with an image among its names
-// is refused for something else.
-void refuse_other_files(const std::string& folder) {
-  if (archive_of_path(folder)) return;
-  const std::optional<struct stat> manifest = facts_behind(join_path(folder, kManifestName));
-  if (has_shards(folder) || (manifest && !S_ISREG(manifest->st_mode))) throw unrecognized(folder);
-  constexpr int kMostLookedAt = 1000;
-  int looked_at = 0;
-  bool has_image = false;
-  std::string other, words;
-  visit_names(folder, [&](const std::string& name) {
-    has_image = has_image || has_image_suffix(name);
-    for (const Format* format : all_formats()) {
-      for (const std::string_view suffix : format->suffixes) {
-        if (!name.ends_with(suffix)) continue;
-        other = name;
-        words = printable(join_path(folder, "*" + std::string(suffix)));
-      }
-    }
-    if (const std::string idx = join_of_idx(folder, name); !idx.empty())
-      std::tie(other, words) = std::tie(name, idx);
-    return !has_image && ++looked_at < kMostLookedAt;
-  });
-  if (other.empty() || has_image) return;
-  throw Error(Code::unsupported, "holds no images, but files such as '{}'", printable(other))
-      .at(folder)
-      .hint(fmt::format(
-          "convert the files of one kind, as in 'shale convert \"{}\" OUT --to FORMAT'", words));
-}
-
 Recognition recognize_folder(SoughtInput& input) {
   if (!input.is_one()) return {};
   const std::optional<ArchivePath> archive = archive_of_path(input.path(), tars_as(input.request));
   const Place place = archive ? Place::other_folder : look_at(input.path());
   const bool is_folder = place == Place::empty_folder || place == Place::other_folder;
   if (!is_folder || (!archive && file_of_path(input.path()))) return {};
-  return {archive ? Certainty::certain : Certainty::by_name, [archive](SoughtInput& found) {
-            FolderRequest folder = folder_request(found);
-            if (!folder.tree && archive) folder.tree = open_archive_tree(folder, *archive);
-            if (archive) folder.root = shown_archives(*archive, folder.root);
-            try {
-              return open_files(found.request, std::move(folder));
-            } catch (const Error& error) {
-              if (error.code() == Code::bad_content && found.request.files.suffixes.empty())
-                refuse_other_files(found.path());
-              throw;
-            }
-          }};
+  return {
+      archive ? Certainty::certain : Certainty::by_name, [archive](SoughtInput& found) {
+        FolderRequest folder = folder_request(found);
+        if (!folder.tree && archive) folder.tree = open_archive_tree(folder, *archive);
+        if (archive) folder.root = shown_archives(*archive, folder.root);
+        try {
+          return open_files(found.request, std::move(folder));
+        } catch (const Error& error) {
+          if (error.code() == Code::bad_content && found.request.files.suffixes.empty() && !archive)
+            refuse_other_files(found.path());
+          throw;
+        }
+      }};
 }
 
 Error not_for_named_folders(const InputRequest& request, std::string_view option) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,16 +13,21 @@
 #include "shale/archives/stream_path.hpp"
 #include "shale/arrays/array_columns.hpp"
 #include "shale/arrays/array_file.hpp"
+#include "shale/arrays/classes_beside.hpp"
 #include "shale/base/error.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/data/field_name.hpp"
+#include "shale/datasets/file_format.hpp"
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/format/file_contents.hpp"
 #include "shale/format/format.hpp"
+#include "shale/image/probe.hpp"
 #include "shale/io/path_facts.hpp"
+#include "shale/io/walk.hpp"
 #include "shale/labels/table_source.hpp"
+#include "shale/manifest/naming.hpp"
 #include "shale/shards/place.hpp"
 
 namespace shale {
@@ -240,6 +246,10 @@ InputRequest input_of_group(const InputRequest& request, const JoinedGroup& grou
   return one;
 }
 
+namespace {
+
+// The words that join MNIST's images with their labels, as for a shell in quotes; empty: `name` is
+// not that of its images ("train-images-idx3-ubyte.gz").
 std::string join_of_idx(const std::string& folder, const std::string& name) {
   constexpr std::string_view kImages = "images-idx3", kLabels = "labels-idx1";
   const std::size_t at = name.rfind(kImages);
@@ -248,6 +258,38 @@ std::string join_of_idx(const std::string& folder, const std::string& name) {
   labels.replace(at, kImages.size(), kLabels);
   return fmt::format("image={}\" \"label={}", printable(join_path(folder, name)),
                      printable(join_path(folder, labels)));
+}
+
+}  // namespace
+
+void refuse_other_files(const std::string& folder) {
+  const std::optional<struct stat> manifest = facts_behind(join_path(folder, kManifestName));
+  if (has_shards(folder) || (manifest && !S_ISREG(manifest->st_mode))) throw unrecognized(folder);
+  constexpr int kMostLookedAt = 1000;
+  int looked_at = 0;
+  bool has_image = false;
+  std::string other, words;
+  visit_names(folder, [&](const std::string& name) {
+    has_image = has_image || has_image_suffix(name);
+    for (const Format* format : all_formats()) {
+      for (const std::string_view suffix : format->suffixes) {
+        if (!name.ends_with(suffix)) continue;
+        other = name;
+        words = printable(join_path(folder, "*" + std::string(suffix)));
+      }
+    }
+    if (const std::string idx = join_of_idx(folder, name); !idx.empty())
+      std::tie(other, words) = std::tie(name, idx);
+    return !has_image && ++looked_at < kMostLookedAt;
+  });
+  if (has_image) return;
+  if (other.empty() && !(other = pickle_in(folder)).empty())
+    words = printable(join_path(folder, other));
+  if (other.empty()) return refuse_known_files(folder);
+  throw Error(Code::unsupported, "holds no images, but files such as '{}'", printable(other))
+      .at(folder)
+      .hint(fmt::format(
+          "convert the files of one kind, as in 'shale convert \"{}\" OUT --to FORMAT'", words));
 }
 
 }  // namespace shale

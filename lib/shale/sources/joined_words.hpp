@@ -36,9 +36,9 @@ struct JoinedGroup {
 void refuse_axes_of_none(const std::vector<SampleAxis>& axes,
                          const std::vector<JoinedGroup>& groups);
 
-/// The words that join MNIST's images with their labels, as for a shell in quotes; empty: `name` is
-/// not that of its images ("train-images-idx3-ubyte.gz").
-[[nodiscard]] std::string join_of_idx(const std::string& folder, const std::string& name);
+/// Of a folder that has no images because it is not one of images: Code::unsupported, with what it
+/// holds instead. One with an image among its names is refused for something else.
+void refuse_other_files(const std::string& folder);
 
 /// What is asked of one of them, of all that is asked of the join.
 [[nodiscard]] InputRequest input_of_group(const InputRequest& request, const JoinedGroup& group);

@@ -34,8 +34,8 @@ Error not_read_yet(const std::string& input, std::string_view kind) {
       .hint(!hint.empty()
                 ? hint
                 : "this version reads image folders, flat folders with --labels, .tar and .zip "
-                  "archives of both, .npy and .npz arrays, shale datasets, and LMDB, HDF5 and "
-                  "TFRecord files");
+                  "archives of both, arrays (.npy, .npz, .pt, .safetensors, idx, pickled ones), "
+                  "shale datasets, and LMDB, HDF5, TFRecord, Parquet and WebDataset files");
 }
 
 constexpr std::string_view kSingleFile = "a single file", kCompressedFile = "a compressed file";

@@ -177,7 +177,7 @@ void forecast(ConvertPlan& plan, const ConvertRequest& request, const Format& fo
   manifest.shard_count = shards.shards;
   plan.skipped = shards.left_out;
   manifest.digest.samples = source.info().manifest.samples - plan.skipped;
-  manifest.payload_bytes = source.info().manifest.bytes;
+  manifest.payload_bytes = shards.payload_bytes.value_or(source.info().manifest.bytes);
   // Of what is lost only the number is known.
   if (plan.skipped > 0)
     manifest.payload_bytes = std::min(manifest.payload_bytes, shards.data_bytes);
