@@ -152,7 +152,6 @@ FOLLOWED = [
     ("convert mnist {o} --to lmdb", "convert image=mnist/train-images-idx3-ubyte label=mnist/train-labels-idx1-ubyte {o} --to lmdb"),
     (SET + " && verify photos --against {o}s", "verify {o}s --against photos"),
     ("ls flat", "ls flat --labels labels.csv"),
-    ("info set --allow-empty", "info set"),
     ("info photos.zip", "convert photos.zip {o} --to record"),
     (ZIP + " 0304 0 {o}.zip && convert {o}.zip {o} --to record", "convert {o}.zip {o} --to record --on-error skip", 4),
     (ZIP + " 0102 8 {o}.zip && convert {o}.zip {o} --to record", "convert {o}.zip {o} --to record --on-error skip", 4),
