@@ -21,7 +21,7 @@ namespace shale::tools {
 /// What says which files of a folder are samples, and what their labels are: the options of that
 /// among those that the command has.
 void take_file_options(const CommandLine& line, InputRequest& input);
-/// Errors: Code::usage for one of these options, where `path` is no such input.
+/// Errors: Code::usage for one of these options, where `path` is another input.
 void refuse_idle_file_options(const CommandLine& line, const std::string& path);
 
 [[nodiscard]] ReportRequest report_request_of(const CommandLine& line);

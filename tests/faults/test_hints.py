@@ -151,7 +151,7 @@ FOLLOWED = [
     ("convert left {o} --to lmdb", "convert left {o} --to lmdb --labels left.csv"),
     ("convert mnist {o} --to lmdb", "convert image=mnist/train-images-idx3-ubyte label=mnist/train-labels-idx1-ubyte {o} --to lmdb"),
     (SET + " && verify photos --against {o}s", "verify {o}s --against photos"),
-    ("ls flat", "ls flat --labels labels.csv"),
+    ("mkdir {o}f && cp flat/1.jpg flat/2.jpg {o}f && ls {o}f", "ls {o}f --labels labels.csv"),
     ("info photos.zip", "convert photos.zip {o} --to record"),
     (ZIP + " 0304 0 {o}.zip && convert {o}.zip {o} --to record", "convert {o}.zip {o} --to record --on-error skip", 4),
     (ZIP + " 0102 8 {o}.zip && convert {o}.zip {o} --to record", "convert {o}.zip {o} --to record --on-error skip", 4),
