@@ -89,6 +89,7 @@ void ParquetSlots::end_page() {
 
 bool ParquetSlots::begin_page() {
   if (page_.is_data() && page_.header.slots > 0) end_page();
+  page_.header.slots = 0;  // who peeks at the end of a chunk comes here twice
   rows_ = present_ = taken_ = 0;
   while (true) {
     const std::optional<ParquetPage> page = pages_->next();
