@@ -218,7 +218,10 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   } catch (const Error& error) {
     if (error.code() != Code::unsupported && error.code() != Code::limit) throw;
     if (error.code() == Code::unsupported) add_arrays(info, request, events);
-    if (!info.contents) add_columns(info, request);
+    // What convert refuses, too, is no more than an error.
+    const bool is_converted =
+        error.code() == Code::limit || error.hint().find("shale convert ") != std::string::npos;
+    if (!info.contents && is_converted) add_columns(info, request);
     if (!info.contents) throw;
     info.obstacle = error;
     return info;
