@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "shale/base/error.hpp"
 #include "shale/format/format.hpp"
 #include "shale/parquet/parquet_columns.hpp"
 #include "shale/parquet/parquet_expansion.hpp"
@@ -66,6 +67,11 @@ struct ParquetForeignFile {
                                              std::span<const std::size_t> fields,
                                              const WalkProgress& progress,
                                              ParquetExpansion& expansion);
+
+/// Of a column whose row has values, but not the first of a list.
+[[nodiscard]] Error begins_in_row_before();
+/// Errors: Code::damaged for text that is not UTF-8.
+void check_text(ParquetForm form, Bytes value);
 
 /// What pages are held in that are unpacked with so much memory.
 [[nodiscard]] ParquetExpansion expansion_within(const InputFile& file, std::uint64_t memory_bytes);

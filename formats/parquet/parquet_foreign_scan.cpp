@@ -186,8 +186,7 @@ class ForeignParquetScanner {
 
   void begin_row(ReadColumn& column) const {
     if (!column.slots.next()) throw Error(Code::damaged, "has fewer rows than its row group");
-    if (column.slots.repetition() != 0)
-      throw Error(Code::damaged, "has a list that begins in the row before");
+    if (column.slots.repetition() != 0) throw begins_in_row_before();
   }
 
   void scan_key() {
@@ -222,8 +221,7 @@ class ForeignParquetScanner {
       words_ = words_of(column.column.leaf, value);
       return as_bytes(words_);
     }
-    if (column.described.form == ParquetForm::text && !is_utf8(as_text(value)))
-      throw Error(Code::damaged, "has a string that is not UTF-8");
+    check_text(column.described.form, value);
     return value;
   }
 

@@ -58,7 +58,7 @@ class WholeGroups {
     while (slots.next()) {
       pace_.step();
       if (slots.repetition() == 0) ++rows;
-      if (rows == 0) throw Error(Code::damaged, "has a list that begins in the row before");
+      if (rows == 0) throw begins_in_row_before();
       if (!slots.has_value()) continue;
       if (is_placed) {
         (void)slots.place();
@@ -73,8 +73,7 @@ class WholeGroups {
   static void read_value(const ParquetForeignField& field, const ParquetElement& leaf,
                          Bytes value) {
     if (field.form == ParquetForm::words) (void)words_of(leaf, value);
-    if (field.form == ParquetForm::text && !is_utf8(as_text(value)))
-      throw Error(Code::damaged, "has a string that is not UTF-8");
+    check_text(field.form, value);
   }
 
   const InputFile& file_;
@@ -86,6 +85,13 @@ class WholeGroups {
 };
 
 }  // namespace
+
+Error begins_in_row_before() { return {Code::damaged, "has a list that begins in the row before"}; }
+
+void check_text(ParquetForm form, Bytes value) {
+  if (form == ParquetForm::text && !is_utf8(as_text(value)))
+    throw Error(Code::damaged, "has a string that is not UTF-8");
+}
 
 ParquetExpansion expansion_within(const InputFile& file, std::uint64_t memory_bytes) {
   constexpr std::uint64_t kBesideMemory = 16 << 20;  // of the 64 MiB that a command may take

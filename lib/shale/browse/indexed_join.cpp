@@ -39,10 +39,10 @@
 #include "shale/shards/index_file.hpp"
 #include "shale/shards/place.hpp"
 #include "shale/shards/rebuild_hint.hpp"
-#include "shale/sources/compressed_samples.hpp"
 #include "shale/sources/joined_source.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/open_input.hpp"
+#include "shale/sources/tars_of_samples.hpp"
 #include "shale/wire/npy_value.hpp"
 
 namespace shale {

@@ -253,7 +253,7 @@ class SplitSets {
 
   // To those who read the splits by a README.md, which is beside them.
   void say_splits(const Manifest& first) const {
-    if (!shared_->is_own() || whole_.order.part) return;  // parts are no datasets yet
+    if (!shared_->is_own() || whole_.order.part) return;  // none of them is a dataset yet
     std::vector<std::string> names;
     for (const OneSplit& split : splits_) names.push_back(split.name);
     put_readme(output_, scratch_, first, names);

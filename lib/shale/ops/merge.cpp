@@ -417,7 +417,7 @@ void refuse_other_merge(const std::string& output, const std::string& previous,
       .hint("run that command again to finish it, or choose another output");
 }
 
-// What cannot be looked at is no folder of parts.
+// What cannot be looked at holds none.
 std::vector<std::string> splits_beside(const std::string& folder) try {
   return splits_of_parts_in(folder);
 } catch (const Error&) {

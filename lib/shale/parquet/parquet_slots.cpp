@@ -75,7 +75,7 @@ void ParquetSlots::end_page() {
   const bool ends = definitions_.may_end() && repetitions_.may_end() &&
                     (use_ != Use::values || taken_ < present_ || values_.may_end());
   if (!ends)
-    throw Error(Code::damaged, "page has more than its {} values",
+    throw Error(Code::damaged, "levels or indices go on behind the {} slots of the page",
                 static_cast<std::uint64_t>(header.slots));
   if (header.kind != ParquetPageKind::data_v2) return;
   const std::uint64_t nulls = static_cast<std::uint64_t>(header.slots) - present_;

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "shale/archives/archive_path.hpp"
+#include "shale/archives/archive_set.hpp"
 #include "shale/datasets/file_format.hpp"
+#include "shale/datasets/file_set.hpp"
 #include "shale/format/finding_draft.hpp"
 #include "shale/io/input_stream.hpp"
 #include "shale/io/path_facts.hpp"
@@ -99,6 +101,16 @@ bool is_input_of_samples(const std::string& path) {
   const bool is_of_files = archive_of_path(path) || stream_of_path(path);
   return !is_of_files &&
          (archive_of_path(path, TarsAs::files) || stream_of_path(path, TarsAs::files));
+}
+
+bool are_compressed_samples(const std::string& path) {
+  const auto is_compressed = [](const std::string& file) {
+    return is_archive_of_samples(file) && stream_of_path(file, TarsAs::files);
+  };
+  if (const std::optional<std::string> file = file_of_path(path)) return is_compressed(*file);
+  if (has_archive_suffix(path)) return false;  // a pattern of others: they are not looked for
+  const std::optional<std::vector<SetMember>> files = files_of_set(path);
+  return files && is_compressed(files->front().path);
 }
 
 }  // namespace shale

@@ -18,7 +18,7 @@ struct KeptSamples {
   std::string stream;  ///< "-", or the path of a FIFO
 };
 
-/// Where the only input of the request is stdin or a FIFO, and its first 4 MiB are those of a tar
+/// Where the only input of the request is stdin or a FIFO, and its first 24 MiB are those of a tar
 /// archive of samples, also a compressed one: keeps all of it, decompressed, in a file without a
 /// name in the temporary folder, and makes that the input. Nullopt: the input is something else,
 /// and what was opened to look at it is held in `stdin_copy`. `events` must outlive that. Errors:
@@ -30,5 +30,8 @@ struct KeptSamples {
 [[nodiscard]] TarsAs tars_of_source(const Manifest& manifest);
 /// Tar archives that are read as samples where nothing is known of what they are for.
 [[nodiscard]] bool is_input_of_samples(const std::string& path);
+/// Whether a path is a compressed tar archive of samples, or stands for several (files_of_set): so
+/// far as the first of them tells.
+[[nodiscard]] bool are_compressed_samples(const std::string& path);
 
 }  // namespace shale

@@ -17,7 +17,7 @@
 #include "shale/format/format.hpp"
 #include "shale/format/tensor_file.hpp"
 #include "shale/shards/place.hpp"
-#include "shale/sources/compressed_samples.hpp"
+#include "shale/sources/tars_of_samples.hpp"
 #include "shale/verify/verify_files.hpp"
 
 namespace shale {
