@@ -300,6 +300,7 @@ int verify_splits(const VerifyRequest& request, const std::vector<SplitPath>& sp
     json[name] = json[name].get<std::uint64_t>() + count;
   };
   std::vector<std::string> names;
+  names.reserve(splits.size());
   for (const SplitPath& split : splits) names.push_back(split.name);
   const std::vector<std::vector<std::string>> sources =
       sources_of_splits(request.against, names, console.events());
