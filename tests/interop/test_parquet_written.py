@@ -137,7 +137,7 @@ def test_splits_in_parts_are_splits_when_they_are_merged(photos, shale, hub_is_a
         shale("convert", photos, parts, "--to", "parquet", "--split", "fold0=0.5,holdout=0.5", "--part", f"{number}/2")
     assert not list(parts.rglob("README.md"))
     for split in ("fold0", "holdout"):
-        shale("merge", parts / split, out / split, "--move")
+        shale("merge", f"{parts / split}/", f"{out / split}/", "--move")
     splits = load(out)
     assert list(splits) == ["fold0", "holdout"]
     for name, rows in splits.items():
@@ -203,7 +203,7 @@ def test_a_split_that_is_written_again_has_its_own_classes(photos, shale, hub_is
     source, out = of_classes(photos, tmp_path / "photos", [b"ant", b"bee"]), tmp_path / "out"
     shale("convert", photos, out, "--to", "parquet", "--split", "train=0.5,test=0.5")
     for split in ("train", "test"):
-        shale("convert", source, out / split, "--to", "parquet", "--overwrite")
+        shale("convert", source, f"{out / split}/", "--to", "parquet", "--overwrite")
     splits = load(out)
     assert [rows.features["label"].names for rows in splits.values()] == [["ant", "bee"]] * 2
     assert splits["train"]["key"] == ["ant/1.jpg", "bee/1.jpg"]

@@ -427,11 +427,11 @@ std::vector<std::string> splits_beside(const std::string& folder) try {
 // Beside what becomes of the first of several splits: parts have no README.md, and one without the
 // other splits would not be missed.
 void put_readme_of_splits(const std::string& output, const Parts& parts, const WorkFolder& work) {
-  const auto folder_of = [](const std::string& path) {
-    return fs::absolute(path).lexically_normal().parent_path();
+  const auto without_slash = [](const std::string& path) {
+    return (fs::absolute(path) / "").lexically_normal().parent_path();
   };
-  const fs::path place = fs::absolute(output).lexically_normal();
-  const fs::path of_split = folder_of(parts.paths().front());
+  const fs::path place = without_slash(output),
+                 of_split = without_slash(parts.paths().front()).parent_path();
   const std::vector<std::string> splits = splits_beside(of_split.parent_path().string());
   const bool is_split =
       splits.size() > 1 && std::ranges::find(splits, place.filename().string()) != splits.end();

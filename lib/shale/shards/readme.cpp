@@ -150,7 +150,9 @@ void put_readme(const std::string& folder, const std::string& scratch, const Man
 
 void settle_readme_of_splits(const std::string& folder, const std::string& scratch,
                              const Manifest& manifest) {
-  const std::filesystem::path split = std::filesystem::absolute(folder).lexically_normal();
+  // Without a slash at its end.
+  const std::filesystem::path split =
+      (std::filesystem::absolute(folder) / "").lexically_normal().parent_path();
   const std::string path = join_path(split.parent_path().string(), kReadmeName);
   const std::optional<OwnReadme> own = own_readme_at(path);
   if (!own) return;
