@@ -28,6 +28,7 @@
 #include "shale/shards/place.hpp"
 #include "shale/sources/offered_whole.hpp"
 #include "shale/sources/split_folders.hpp"
+#include "shale/sources/tars_of_samples.hpp"
 #include "shale/verify/verify.hpp"
 
 #include "tools/command.hpp"
@@ -439,8 +440,9 @@ int verify_word(const CommandLine& line, Console& console, FindingList* list) {
   if (const std::optional<InputRequest> inputs = joined_inputs(line))
     return verify_inputs(request, *inputs, console, list);
   std::optional<InputRequest> input = listed_input(line);
-  if (input && !request.against.empty()) refuse_to_compare(request);
-  if (input) {
+  if (input && !request.against.empty() && !are_compressed_samples(request.dataset))
+    refuse_to_compare(request);
+  if (input && request.against.empty()) {
     if (line.has("sample")) {
       throw Error(Code::usage, "--sample reads a part of the blocks of a dataset, and this is none")
           .at(request.dataset)
