@@ -28,8 +28,7 @@ namespace {
 
 constexpr std::string_view kText =
     "\nshale wrote the lines above, so that `datasets` and the Hub know which files are data. "
-    "Write "
-    "here what you like.\n";
+    "Write here what you like.\n";
 constexpr std::string_view kFence = "---\n";
 // The last of the lines, with the hash of all before it.
 constexpr std::string_view kMark = "# written by shale, and again as long as nobody changes it: ";
