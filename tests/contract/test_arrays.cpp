@@ -183,14 +183,14 @@ TEST_CASE("fixed rows: the scan finds each flipped bit in front of the rows, and
     for (const ManifestFile& file : shard.files) {
       CAPTURE(file.name);
       const std::string path = join_path(dir / "out", file.name), whole = read_text(path);
-      const SampledWalk walk(kOneInIfInstrumented);
-      for (std::size_t bit = walk.first; bit < first_row * 8; bit += walk.step) {
+      const SampledWalk bits(first_row * 8, 2000), cuts(whole.size(), 500);
+      for (std::size_t bit = bits.first; bit < first_row * 8; bit += bits.step) {
         std::string flipped = whole;
         flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
         write_file(path, flipped);
         if (findings().empty()) FAIL_CHECK("bit ", bit);
       }
-      for (std::size_t bytes = walk.first; bytes < whole.size(); bytes += walk.step) {
+      for (std::size_t bytes = cuts.first; bytes < whole.size(); bytes += cuts.step) {
         write_file(path, whole.substr(0, bytes));
         if (findings().empty()) FAIL_CHECK("cut to ", bytes);
       }

@@ -50,22 +50,13 @@ void put_byte(const std::string& path, std::size_t offset, char byte) {
       .put(byte);
 }
 
-// What is done to a tiny file is done to less of a larger one (a shard of LMDB has three pages at
-// least): every 9th bit meets every byte, every 5th cut every field.
-std::size_t stride_of(std::size_t file_bytes, std::size_t stride) {
-  constexpr std::size_t kTinyBytes = 4608;
-  return file_bytes <= kTinyBytes ? 1 : stride;
-}
-
 // Flips bits of a file one after the other; returns those that verify did not find, or blamed on
 // other files only.
-std::vector<std::size_t> unseen_flips(const Patient& patient, const std::string& name,
-                                      std::size_t one_in) {
+std::vector<std::size_t> unseen_flips(const Patient& patient, const std::string& name) {
   const std::string sound = read_text(patient.path(name));
   std::vector<std::size_t> unseen;
-  const SampledWalk walk(one_in);
-  const std::size_t step = std::max(walk.step, stride_of(sound.size(), 9));
-  for (std::size_t bit = walk.first; bit < sound.size() * 8; bit += step) {
+  const SampledWalk walk(sound.size() * 8, 100);
+  for (std::size_t bit = walk.first; bit < sound.size() * 8; bit += walk.step) {
     const std::size_t byte = bit / 8;
     put_byte(patient.path(name), byte, static_cast<char>(sound[byte] ^ (1 << (bit % 8))));
     if (!names_file(verified(patient.directory()), name)) unseen.push_back(bit);
@@ -91,7 +82,7 @@ TEST_CASE("damage: flipped bits of a shard's files are found, by the file's name
     const Patient patient(format, schema);
     for (const ManifestFile& file : patient.shards()[0].files) {
       CAPTURE(file.name);
-      CHECK(unseen_flips(patient, file.name, 23) == std::vector<std::size_t>());
+      CHECK(unseen_flips(patient, file.name) == std::vector<std::size_t>());
     }
   });
 }
@@ -106,7 +97,7 @@ TEST_CASE("damage: flipped bits of index, block list and manifest are found, by 
         continue;
       if (name.starts_with(patient.shards()[1].name)) continue;
       CAPTURE(name);
-      CHECK(unseen_flips(patient, name, 23) == std::vector<std::size_t>());
+      CHECK(unseen_flips(patient, name) == std::vector<std::size_t>());
     }
   });
 }
@@ -118,9 +109,8 @@ TEST_CASE("damage: every file of the set, cut, is found by its name, by --quick 
     for (const std::string& name : patient.files()) {
       CAPTURE(name);
       const std::string sound = read_text(patient.path(name));
-      const SampledWalk walk(12);
-      const std::size_t step = stride_of(sound.size(), 5) * walk.step;
-      for (std::size_t cut = 1 + walk.first; cut <= sound.size(); cut += step) {
+      const SampledWalk walk(sound.size(), 25);
+      for (std::size_t cut = 1 + walk.first; cut <= sound.size(); cut += walk.step) {
         const std::size_t length = sound.size() - cut;
         fs::resize_file(patient.path(name), length);
         if (!names_file(verified(patient.directory(), VerifyDepth::quick), name))
@@ -142,17 +132,15 @@ TEST_CASE("damage: the container's own scan survives every cut and every flipped
     };
     for (const ManifestFile& file : patient.shards()[0].files) {
       const std::string sound = read_text(patient.path(file.name));
-      const SampledWalk walk(kOneInIfInstrumented);
-      const std::size_t step =
-          walk.step * (sound.size() > 12'288 ? 31 : stride_of(sound.size(), 3));
-      for (std::size_t bit = walk.first; bit < sound.size() * 8; bit += step) {
+      const SampledWalk bits(sound.size() * 8, 2000), cuts(sound.size(), 300);
+      for (std::size_t bit = bits.first; bit < sound.size() * 8; bit += bits.step) {
         put_byte(patient.path(file.name), bit / 8,
                  static_cast<char>(sound[bit / 8] ^ (1 << (bit % 8))));
         scan(bit % 2 == 0);
         put_byte(patient.path(file.name), bit / 8, sound[bit / 8]);
       }
       // From the longest: a file that has shrunk is not extended again.
-      for (std::size_t cut = 1 + walk.first; cut <= sound.size(); cut += step) {
+      for (std::size_t cut = 1 + cuts.first; cut <= sound.size(); cut += cuts.step) {
         fs::resize_file(patient.path(file.name), sound.size() - cut);
         scan(cut % 2 == 0);
       }
@@ -322,7 +310,8 @@ TEST_CASE("damage: a sample read by its index is never handed out changed") {
     const ReadSet sound = read_set(patient.directory());
     for (const ManifestFile& file : patient.shards()[0].files) {
       const std::string bytes = read_text(patient.path(file.name));
-      for (std::size_t offset = 0; offset < bytes.size(); ++offset) {
+      const SampledWalk walk(bytes.size(), 2000);
+      for (std::size_t offset = walk.first; offset < bytes.size(); offset += walk.step) {
         put_byte(patient.path(file.name), offset, static_cast<char>(~bytes[offset]));
         const ShardReader reader(patient.directory(), sound.manifest, sound.shards[0]);
         for (std::size_t i = 0; i < sound.rows[0].size(); ++i) {

@@ -79,14 +79,12 @@ class LargeValues(FaultCase):
 
     def test_from_a_dataset_to_another(self):
         source = self.folder / "source"
-        for container in FORMATS:
-            self.ok("convert", self.videos, source, "--to", container, *self.words)
-            for other in FORMATS:
-                out = self.folder / f"{container}-{other}"
-                self.within(16, "convert", source, out, "--to", other)
-                self.assertEqual(manifest_of(out)["digest"], manifest_of(source)["digest"])
-                shutil.rmtree(out)
-            shutil.rmtree(source)
+        self.ok("convert", self.videos, source, "--to", self.dice.choice(list(FORMATS)), *self.words)
+        for other in FORMATS:
+            out = self.folder / other
+            self.within(16, "convert", source, out, "--to", other)
+            self.assertEqual(manifest_of(out)["digest"], manifest_of(source)["digest"])
+            shutil.rmtree(out)
 
     def test_from_a_tar_archive(self):
         archive = self.folder / "in.tar"

@@ -136,7 +136,7 @@ class PowerCuts(FaultCase):
         parts = self.folder / "parts"
         for index in range(2):
             self.ok("convert", self.photos, parts, *self.command("record")[3:], "--part", f"{index}/2", code=4 if index == 0 else 0)
-        self.cut_everywhere(["merge", parts, self.out], {}, cuts=1000)
+        self.cut_everywhere(["merge", parts, self.out], {})
 
     def test_after_a_cut_a_resampled_array_is_whole_or_goes_on(self):
         write(self.folder / "x.npy", npy("<i4", (90, 5), bytes(range(90)) * 20))

@@ -4,7 +4,7 @@ import json
 
 from fault_case import IN_MEMORY
 from shale_tool import npy, run, write
-from steps_case import StepsCase
+from steps_case import KILLS, StepsCase
 
 
 class ReadersAtSteps(StepsCase):
@@ -34,7 +34,8 @@ class ReadersAtSteps(StepsCase):
         new = self.seen(path, *words)
         self.assertNotEqual(old, new)
         self.assertGreater(len(steps), 5)
-        for step in steps:
+        apart = max(1, len(steps) // (2 * KILLS))  # as kill_at_steps
+        for step in steps[self.dice.randrange(apart) :: apart]:
             with self.subTest(step=step):
                 self.lay_out(prepare)
                 self.steps.killed(command, step.number)

@@ -1,6 +1,7 @@
 """Reads C++ source as text, well enough for the house rules: what is code, what is a literal, where a function ends."""
 
 import collections
+import functools
 import re
 
 _TOKEN = re.compile(
@@ -14,6 +15,7 @@ _TOKEN = re.compile(
 _BLANK = re.compile(r"[^\n]")
 
 
+@functools.cache  # many rules read the same file
 def without_comments(text):
     """The source with every comment blanked out; literals stay, and every line keeps its number."""
     return _TOKEN.sub(lambda m: _BLANK.sub(" ", m[0]) if m["comment"] else m[0], text)
@@ -26,6 +28,7 @@ def comments(text):
             yield line_of(text, match.start()), match[0]
 
 
+@functools.cache
 def code_only(text):
     """The source with comments and the insides of literals blanked out; every offset and line stays."""
 
@@ -105,9 +108,9 @@ def _kind_of(header):
 def functions(text):
     """Yields (first line, last line, name) for every function that is not inside another one."""
     code = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", lambda m: _BLANK.sub(" ", m[0]), code_only(text), flags=re.MULTILINE)
-    stack, header_begin, function_begin, at = [], 0, None, 0
-    while at < len(code):
-        char = code[at]
+    stack, header_begin, function_begin = [], 0, None
+    for mark in re.finditer(r"[{};:]", code):
+        at, char = mark.start(), mark[0]
         inside = function_begin is not None
         if char == "{":
             kind = "body" if inside else _kind_of(code[header_begin:at])
@@ -135,7 +138,6 @@ def functions(text):
             header_begin = at + 1
         elif not inside and char == ":" and re.search(r"\b(public|private|protected)\s*$", code[header_begin:at]):
             header_begin = at + 1
-        at += 1
 
 
 def literal_value(literals):

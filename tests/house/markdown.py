@@ -1,5 +1,6 @@
 """Reads just enough of a Markdown page to check its links: link targets, and the anchors that GitHub gives to headings."""
 
+import functools
 import re
 
 
@@ -16,6 +17,7 @@ def links(text):
         yield text.count("\n", 0, match.start()) + 1, match[1] or match[2]
 
 
+@functools.cache  # many links lead to one page
 def anchors(text):
     """The anchors of the headings: lower case, punctuation dropped, blanks as hyphens, repetitions numbered."""
     found, blocks = [], re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.M | re.S)

@@ -6,6 +6,7 @@ An exception is a line in EXCEPTIONS, with its reason.
 """
 
 import ast
+import functools
 import os
 import pathlib
 import re
@@ -118,16 +119,17 @@ PLACES = {
     ),
 }
 
+@functools.cache
 def spaced(pattern):
-    """The pattern with every blank standing for any run of white space; those in look-arounds stay one character."""
+    """The pattern, upper and lower case alike, with every blank standing for any run of white space; those in look-arounds stay one character."""
     parts = re.split(r"(\(\?<[=!][^)]*\))", pattern)
-    return "".join(part if part.startswith("(?<") else part.replace(" ", r"\s+") for part in parts)
+    return re.compile("".join(part if part.startswith("(?<") else part.replace(" ", r"\s+") for part in parts), re.IGNORECASE)
 
 
 def refused(text, words):
     """Yields (line, what was found, the better word), lines counted from 0."""
     for pattern, better in words.items():
-        for match in re.finditer(spaced(pattern), text, re.IGNORECASE):
+        for match in spaced(pattern).finditer(text):
             yield text.count("\n", 0, match.start()), " ".join(match[0].split()), better
 
 
