@@ -4,10 +4,9 @@
 
 #include "shale/base/checksum.hpp"
 #include "shale/format/list_elements.hpp"
+#include "shale/loading/loader.hpp"
 
-#include "tests/support/sample_sets.hpp"
-#include "tests/support/temp_dir.hpp"
-#include "tests/support/toy_format.hpp"
+#include "tests/contract/contract_tools.hpp"
 
 namespace shale {
 namespace {
@@ -80,6 +79,41 @@ TEST_CASE("list elements: more than there may be are refused before memory is ta
     });
     CHECK(error.code() == Code::limit);
   }
+}
+
+TEST_CASE(
+    "list elements: single ones are those of the whole list, with and without a list of them") {
+  for_each_layout([](const Format& format, const Schema& schema) {
+    if (!schema.has_lists()) return;
+    for (const bool lists_elements : {true, false}) {
+      CAPTURE(lists_elements);
+      if (!lists_elements && format.walk_list == nullptr) continue;
+      const TempDir dir;
+      const SampleSet set = odd_samples(schema);
+      (void)write_set(format, set, dir / "out",
+                      {.limit_samples = 5, .lists_elements = lists_elements});
+      const Loader loader({.path = dir / "out", .proof = Proof::all, .generator = "shale test"},
+                          {});
+      for (std::uint64_t row = 0; row < loader.size(); ++row) {
+        const std::vector<LocatedSample> sample = loader.locate({&row, 1});
+        for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+          const auto* list = std::get_if<std::vector<Bytes>>(&set.samples[row].values[f]);
+          if (list == nullptr) continue;
+          for (std::uint64_t k = list->size(); k-- > 0;) {
+            const std::vector<FieldPlace> places = loader.elements(sample[0], f, {&k, 1});
+            std::vector<std::byte> bytes(places.at(0).length);
+            const Fetch fetch{&sample[0], f, bytes, places[0]};
+            loader.fetch({&fetch, 1});
+            CHECK(std::ranges::equal(bytes, (*list)[k]));
+          }
+          const std::uint64_t none = list->size();
+          CHECK(error_of([&] {
+                  (void)loader.elements(sample[0], f, {&none, 1});
+                }).code() == Code::not_found);
+        }
+      }
+    }
+  });
 }
 
 }  // namespace
