@@ -28,7 +28,7 @@ fi
 if [[ $1 != 0 ]]; then # what is too long for CI, once
   "$peers/bin/python" "$root/tests/soak/large_npz.py"
   (cd "$root/tests/faults" && STORAGE_FAULTS=all python3 -m unittest test_storage_faults.ReadsThatFail test_storage_faults.WritesThatFail)
-  FLIPPED_BITS=all "$(dirname "$SHALE")/tests/contract"
+  for walks in contract unit_shards; do FLIPPED_BITS=all "$(dirname "$SHALE")/tests/$walks"; done
   COMPILE_ALONE=all python3 "$root/tests/house/alone_test.py"
 fi
 exec "$peers/bin/python" "$root/tests/soak/soak.py" "$@"

@@ -11,6 +11,7 @@
 #include "shale/shards/set_swap.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 
+#include "tests/support/sampled_walk.hpp"
 #include "tests/support/toy_format.hpp"
 #include "tests/support/toy_rows_format.hpp"
 #include "tests/support/written_set.hpp"
@@ -114,15 +115,16 @@ TEST_CASE("set swap: killed or failing at any step, it is finished by the next r
                              std::pair(Fault::kill, true), std::pair(Fault::error, true)}) {
     const Fault kind = faults.first;
     has_no_links = faults.second;
-    int step = 0;
-    for (bool was_stopped = true; was_stopped; ++step) {
+    const SampledWalk walk(90, 30);
+    std::size_t step = walk.first;
+    for (bool was_stopped = true; was_stopped; step += walk.step) {
       CAPTURE(step);
       REQUIRE(step < 200);
       const TempDir run;
       prepare(run / "out");
       const std::string end = text_from_child([&]() -> std::string {
         fault = kind;
-        calls_before_fault = step;
+        calls_before_fault = static_cast<int>(step);
         WorkFolder work(run / "out");
         (void)finish_swap(SetPlace::of_dataset(run / "out"), work);
         return "done";
