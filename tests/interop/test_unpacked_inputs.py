@@ -162,3 +162,22 @@ def test_the_memory_bounds_a_chunk(tmp_path):
         file.create_dataset("x", data=np.zeros((2, 2 << 20)), chunks=(1, 2 << 20), compression="gzip")
     for words in (["ls", path], ["cat", path, "0"], ["report", path, "--json"], ["verify", path]):
         assert b"--memory" in run_shale(*words, "--memory", "16MiB", code=1).stderr
+
+
+@pytest.mark.parametrize("chunks", [(2, 4), None])
+def test_rows_that_were_never_written_have_the_fill_value(chunks, tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        rows = file.create_dataset("x", shape=(9, 4), dtype="i4", chunks=chunks, fillvalue=7)
+        if chunks:
+            rows[2:5] = np.arange(12).reshape(3, 4)
+        file["y"] = np.arange(9)
+        expected = rows[:]
+    for words in ([], ["--fields", "x"], ["--fields", "y"]):
+        out = tmp_path / "-".join(["out", *words]).replace("--", "")
+        run_shale("convert", path, out, "--to", "record", *words)
+        with shale.Dataset(out) as dataset:
+            assert len(dataset) == 9
+            assert "x" not in dataset[0] or all((dataset[row]["x"] == expected[row]).all() for row in range(9))
+    assert b"never written" in run_shale("info", path).stdout
+    run_shale("cat", path, "8", "--field", "x", code=1)

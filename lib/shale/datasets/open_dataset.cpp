@@ -114,10 +114,18 @@ bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request)
   const auto is_there = [&](const std::string& field) {
     return manifest.schema.find(field) || manifest.schema.find(field_name_of(field));
   };
+  const auto is_wanted = [&](const LeftOut& one) {
+    return std::ranges::any_of(request.fields, [&](const std::string& field) {
+      return field_name_of(field) == field_name_of(one.name);
+    });
+  };
   const bool has_all_that_is_wanted =
       !request.fields.empty() && std::ranges::all_of(request.fields, is_there);
-  if (request.unpacking != Unpacking::fully || has_all_that_is_wanted) return false;
+  if (request.unpacking != Unpacking::fully) return false;
   return std::ranges::any_of(manifest.left_out.entries, [&](const LeftOut& one) {
+    // Its rows are missing, though the field is there.
+    if (one.reason == "never_written" && (request.fields.empty() || is_wanted(one))) return true;
+    if (has_all_that_is_wanted) return false;
     return is_without_array(one) || is_undivided(one) || one.reason == "list_of_numbers";
   });
 }
