@@ -94,8 +94,8 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
     if (auto note = note_on_packed(file, survey.schema, survey.layout); !note.empty())
       return log.note(std::move(note));
   } catch (const Error& error) {
-    if (!change && error.code() == Code::unsupported && format.unpack != nullptr)
-      return check_unpacked(request, file, log);
+    const bool may_unpack = !change && !request.part && format.unpack != nullptr;
+    if (may_unpack && error.code() == Code::unsupported) return check_unpacked(request, file, log);
     if (!change || !is_about_bytes(error) || error.code() == Code::damaged)
       log.add_damage(error, "");
   }
