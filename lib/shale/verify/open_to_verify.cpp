@@ -40,12 +40,12 @@ bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog
 // No samples can be located in it: what it is unpacked into shows what of it is whole.
 void check_unpacked(const VerifyRequest& request, const std::string& file, VerifyLog& log) try {
   const OpenedDataset dataset = open_dataset({.path = file,
-                                              .generator = request.generator,
                                               .memory_bytes = request.memory_bytes,
                                               .unpacking = Unpacking::if_refused,
                                               .takes_damaged = true},
                                              log.events());
   log.report().samples = dataset.manifest.digest.samples;
+  log.report().proves_container = format_of(dataset.manifest).can.self_checksummed;
   for (const LostSamples& lost : dataset.lost) {
     log.report().samples += lost.range.samples;
     log.add(finding_of_lost(lost));
