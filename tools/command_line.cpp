@@ -295,6 +295,7 @@ DatasetRequest dataset_request(const CommandLine& line, std::size_t others) {
   request.index_folder = line.text_or_none("index-dir");
   request.parsing = parsing_option(line);
   request.generator = kGenerator;
+  request.unpacking = Unpacking::if_refused;
   const std::optional<InputRequest> inputs = joined_inputs(line, others);
   if (!inputs || inputs->inputs.size() == 1) {
     if (line.has("on") || line.has("partners")) {
@@ -359,7 +360,7 @@ void refuse_idle_join(const CommandLine& line, const std::vector<std::string>& s
 }
 
 Console::Mode CommandLine::progress_mode() const {
-  if (!knows("progress")) return Console::Mode::silent;
+  if (!knows("progress")) return Console::Mode::none;
   const std::string mode = choice("progress", "SHALE_PROGRESS");
   if (flag("quiet")) return Console::Mode::silent;
   if (mode == "plain") return Console::Mode::plain;

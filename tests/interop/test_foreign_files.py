@@ -372,13 +372,15 @@ def test_a_sequence_example_is_one_field(shale, tmp_path):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress], ids=["gzip", "zlib"])
-def test_compressed_records_are_converted_and_refused_by_name_elsewhere(pack, tmp_path):
+def test_compressed_records_are_converted_and_read_but_not_indexed(pack, tmp_path):
     plain = foreign_files.record_of_tfrecord(tmp_path).file
     packed = tmp_path / "packed"
     packed.write_bytes(pack(plain.read_bytes()))
     run_shale("convert", packed, tmp_path / "out", "--to", "lmdb")
     run_shale("verify", tmp_path / "out", "--against", plain)
-    for words in (["index", packed], ["info", packed], ["verify", packed]):
+    assert run_shale("ls", packed, "--tsv").stdout == run_shale("ls", plain, "--tsv").stdout
+    assert b"its checksums are intact" in run_shale("verify", packed).stdout
+    for words in (["index", packed], ["info", packed]):
         assert b"is a TFRecord file compressed with " + pack.__module__.encode() in run_shale(*words, code=1).stderr
 
 

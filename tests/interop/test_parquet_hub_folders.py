@@ -56,6 +56,8 @@ LAYOUTS = {
     ),
     "folders": ("", {"train/0000": [1], "train/0001": [2], "test/0000": [3]}, {"train": [1, 2], "test": [3]}),
     "data_folders": ("", {"data/train/0000": [1], "data/test/0000": [3]}, {"train": [1], "test": [3]}),
+    "other_words": ("", {"training-1": [1], "dev-1": [2], "eval-1": [3]}, {"train": [1], "validation": [2], "test": [3]}),
+    "other_folders": ("", {"training/0": [1], "dev/0": [2], "testing/0": [3]}, {"train": [1], "validation": [2], "test": [3]}),
     "names": ("", {"train-1": [1], "train-2": [2], "test-1": [3]}, {"train": [1, 2], "test": [3]}),
 }
 

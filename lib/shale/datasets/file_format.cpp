@@ -16,7 +16,6 @@
 #include "shale/io/walk.hpp"
 #include "shale/manifest/manifest_file.hpp"
 #include "shale/manifest/naming.hpp"
-#include "shale/shards/place.hpp"
 #include "shale/wire/stream_kind.hpp"
 
 namespace shale {
@@ -217,6 +216,11 @@ Error unrecognized(const std::string& path) {
       "formats");
 }
 
+Error not_a_dataset(const std::string& path, Place place) {
+  if (place == Place::absent) return absent(path);
+  return place == Place::unfinished ? unfinished(path) : unrecognized(path);
+}
+
 const Format& format_of_file(const InputFile& file, const Parsing& parsing) {
   const Format* format = detect_file(file, parsing);
   if (format == nullptr) throw unrecognized(file.path());
@@ -226,6 +230,13 @@ const Format& format_of_file(const InputFile& file, const Parsing& parsing) {
         .hint("shards that 'shale convert' wrote are read by the directory they are in");
   }
   return *format;
+}
+
+bool takes_parsing(const Format& format, const Parsing& parsing) {
+  const Dialect dialect = parsing.dialect.value_or(Dialect::plain);
+  const bool has_dialect = dialect == Dialect::plain ||
+                           std::ranges::find(format.dialects, dialect) != format.dialects.end();
+  return has_dialect && (parsing.database.empty() || format.open_map != nullptr);
 }
 
 Survey survey_file(const Format& format, const InputFile& file, const Parsing& parsing,

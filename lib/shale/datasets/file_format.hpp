@@ -6,6 +6,7 @@
 #include "shale/base/error.hpp"
 #include "shale/format/format.hpp"
 #include "shale/io/input_file.hpp"
+#include "shale/shards/place.hpp"
 
 // What a file is, by its content, and what it holds.
 
@@ -37,9 +38,14 @@ void refuse_known_files(const std::string& folder);
 [[nodiscard]] std::string hint_for_numbers(const std::string& path);
 /// The error for a path that is nothing that shale can read.
 [[nodiscard]] Error unrecognized(const std::string& path);
+/// The error for a path at which there is no dataset, and no file with samples.
+[[nodiscard]] Error not_a_dataset(const std::string& path, Place place);
 /// As detect_file, if the format reads files of other tools. Errors: Code::unsupported if none
 /// reads such files.
 [[nodiscard]] const Format& format_of_file(const InputFile& file, const Parsing& parsing = {});
+
+/// Whether the format reads files so.
+[[nodiscard]] bool takes_parsing(const Format& format, const Parsing& parsing);
 
 /// How a file is surveyed.
 struct SurveyUse {

@@ -171,16 +171,16 @@ std::string stem_of(std::string_view name) {
   return stem;
 }
 
-// The split that a name has as a word of its own; empty: none.
-std::string_view split_in(std::string_view name) {
+// The word for a split that a name has as a word of its own; its parts are empty: none.
+SplitWord split_in(std::string_view name) {
   const auto is_letter = [&](std::size_t i) {
     return i < name.size() && std::isalpha(static_cast<unsigned char>(name[i])) != 0;
   };
-  for (const std::string_view split : kSplitNames) {
-    const std::size_t at = name.find(split);
+  for (const SplitWord& one : kSplitWords) {
+    const std::size_t at = name.find(one.word);
     if (at != std::string_view::npos && !(at > 0 && is_letter(at - 1)) &&
-        !is_letter(at + split.size()))
-      return split;
+        !is_letter(at + one.word.size()))
+      return one;
   }
   return {};
 }
@@ -190,8 +190,8 @@ void refuse_several_sets(const std::string& folder, const std::vector<SetMember>
                          std::string_view a_file, bool are_arrays) {
   std::map<std::string, std::size_t> stems;
   for (const SetMember& file : files) ++stems[stem_of(file.name)];
-  const bool are_splits =
-      std::ranges::any_of(stems, [](const auto& stem) { return !split_in(stem.first).empty(); });
+  const bool are_splits = std::ranges::any_of(
+      stems, [](const auto& stem) { return !split_in(stem.first).word.empty(); });
   if (stems.size() == 1 || !(are_splits || are_arrays)) return;
   constexpr std::size_t kShown = 5;
   std::string shown;
@@ -416,13 +416,15 @@ std::vector<SetOfSplit> files_of_splits(const std::string& path, std::size_t lea
   const std::string folder = folder_of_files(path);
   const FilesOfFolder all = list_files_of(folder);
   for (const SetMember& file : all.files) {
-    const std::string_view split = split_in(file.name);
-    if (split.empty()) return {};
+    const auto [word, split] = split_in(file.name);
+    if (word.empty()) return {};
     const auto found = std::ranges::find(splits, split, &SetOfSplit::split);
     SetOfSplit& one =
         found == splits.end()
             ? splits.emplace_back(SetOfSplit{.split = std::string(split), .files = {}})
             : *found;
+    // "test-1" and "eval-1" would be one split: they are not mixed.
+    if (!one.files.empty() && split_in(one.files.front().name).word != word) return {};
     // Arrays of several names are hardly parts of one.
     if (all.format->tensors != nullptr && !one.files.empty() &&
         stem_of(one.files.front().name) != stem_of(file.name))

@@ -62,6 +62,12 @@ std::string snapshot_in(const std::string& folder) {
   return commits.size() == 1 ? join_path(snapshots, commits.front()) : std::string();
 }
 
+// Empty: the word says nothing of splits.
+std::string_view split_of_word(std::string_view word) {
+  const auto found = std::ranges::find(kSplitWords, word, &SplitWord::word);
+  return found == std::end(kSplitWords) ? std::string_view() : found->split;
+}
+
 bool is_text_beside(std::string_view name) {
   constexpr std::string_view kText[] = {".md", ".json", ".txt", ".yaml", ".yml", ".py"};
   return name == "LICENSE" ||
@@ -340,19 +346,24 @@ std::vector<HubSplit> splits_of_numbered(const std::string& folder, const std::s
 // Of a folder with nothing but text and folders of tables that are named after splits.
 std::vector<HubSplit> splits_in_folders(const std::string& folder, const std::string& below) {
   std::vector<HubSplit> splits;
+  std::vector<std::string> folders;  // of the splits
   bool are_splits = true;
   visit_names(folder, [&](const std::string& name) {
     const std::string path = join_path(folder, name);
     if (name.starts_with('.') || is_text_beside(name)) return true;
-    are_splits = is_split_name(name) && is_real_folder(path) && holds_tables_alone(path);
-    if (are_splits) splits.push_back({name, {}});
+    const std::string split(split_of_word(name));
+    are_splits = !split.empty() && is_real_folder(path) && holds_tables_alone(path) &&
+                 std::ranges::find(splits, split, &HubSplit::name) == splits.end();
+    splits.push_back({split, {}});
+    folders.push_back(name);
     return are_splits;
   });
   if (!are_splits) return {};
-  for (HubSplit& split : splits) {
-    visit_names(join_path(folder, split.name), [&](const std::string& name) {
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    HubSplit& split = splits[i];
+    visit_names(join_path(folder, folders[i]), [&](const std::string& name) {
       if (!name.starts_with('.'))
-        split.files.push_back(join_path(join_path(below, split.name), name));
+        split.files.push_back(join_path(join_path(below, folders[i]), name));
       return true;
     });
     std::ranges::sort(split.files, is_naturally_less);
@@ -367,7 +378,7 @@ std::string folder_of_configuration(const std::string& folder) {
   visit_names(folder, [&](const std::string& name) {
     const std::string path = join_path(folder, name);
     if (name.starts_with('.') || is_text_beside(name)) return true;
-    are_all = is_real_folder(path) && !is_split_name(name) &&
+    are_all = is_real_folder(path) && split_of_word(name).empty() &&
               (holds_tables_alone(path) || !splits_in_folders(path, "").empty());
     found.push_back(name);
     return are_all;

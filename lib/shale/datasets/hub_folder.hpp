@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -11,6 +12,22 @@
 // README or in `data`, and what Dataset.save_to_disk writes.
 
 namespace shale {
+
+/// A word in the name of a file, or the name of a folder, that says of which split it is, as
+/// `datasets.load_dataset` has it.
+struct SplitWord {
+  std::string_view word, split;
+};
+inline constexpr SplitWord kSplitWords[] = {{"train", "train"},
+                                            {"test", "test"},
+                                            {"val", "val"},
+                                            {"valid", "valid"},
+                                            {"validation", "validation"},
+                                            {"training", "train"},
+                                            {"testing", "test"},
+                                            {"dev", "validation"},
+                                            {"eval", "test"},
+                                            {"evaluation", "test"}};
 
 /// The folder that has the files: of what the cache of the hub has of a repository the snapshot; of
 /// one that has nothing else but text beside `data` that; else the folder itself.

@@ -51,6 +51,22 @@ Error stale_index(const std::string& file, const std::string& index_folder,
                                       manifest.layout.has_checksums)));
 }
 
+std::string note_on_change(const std::string& file, const std::string& index_folder,
+                           const Manifest& manifest, std::string_view change) {
+  return fmt::format(
+      "{} has changed since it was indexed: {}; if that is intended, run '{}' to index it again",
+      printable(file), change,
+      index_command(file, index_folder, parsing_of(manifest.layout),
+                    manifest.layout.has_checksums));
+}
+
+std::string note_on_unpacked(const std::string& file) {
+  return fmt::format(
+      "its values were read, but are compressed or in pieces, so no index has checksums of them: "
+      "'shale convert {} OUT --to record' converts it",
+      shell_word(file));
+}
+
 std::string note_on_packed(const std::string& file, const Schema& schema,
                            const ShardLayout& layout) {
   bool is_packed = false;
@@ -60,11 +76,7 @@ std::string note_on_packed(const std::string& file, const Schema& schema,
         field.kind == Kind::bytes || (field.kind == Kind::list && field.elements == Kind::bytes);
     is_packed = is_packed || (is_media && layout.field_part[i] == 1);
   }
-  if (!is_packed) return {};
-  return fmt::format(
-      "its values were read, but are compressed, so no index has checksums of them: 'shale convert "
-      "{} OUT --to record' converts it",
-      shell_word(file));
+  return is_packed ? note_on_unpacked(file) : std::string();
 }
 
 std::string index_command(const std::string& file, const std::string& index_folder,

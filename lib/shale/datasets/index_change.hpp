@@ -32,11 +32,17 @@ namespace shale {
 [[nodiscard]] Error stale_index(const std::string& file, const std::string& index_folder,
                                 const Manifest& manifest, std::string_view change);
 
+/// What to do about it if it is as it should be.
+[[nodiscard]] std::string note_on_change(const std::string& file, const std::string& index_folder,
+                                         const Manifest& manifest, std::string_view change);
+
 /// The command that rebuilds this index, with all options that shape it, for hints.
 [[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
                                         const Parsing& parsing, bool with_checksums);
-/// What to do instead where media do not lie in the file as they are read, by a survey that takes
-/// them nevertheless (SurveyUse), so no index is made; empty: none are such.
+/// What to do instead with a file that was read, but has no index.
+[[nodiscard]] std::string note_on_unpacked(const std::string& file);
+/// The same where media do not lie in the file as they are read, by a survey that takes
+/// them nevertheless (SurveyUse); empty: none are such.
 [[nodiscard]] std::string note_on_packed(const std::string& file, const Schema& schema,
                                          const ShardLayout& layout);
 

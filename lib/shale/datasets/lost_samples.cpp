@@ -10,6 +10,14 @@
 
 namespace shale {
 
+namespace {
+
+std::string file_name_of(const LostSamples& lost) {
+  return lost.file.substr(lost.file.rfind('/') + 1);
+}
+
+}  // namespace
+
 AmongLost::AmongLost(const std::vector<LostSamples>& lost) : lost_(lost) {
   std::uint64_t samples = 0;
   for (const LostSamples& one : lost) {
@@ -49,7 +57,7 @@ std::string AmongLost::note() const {
 
 PendingSample lost_sample(const LostSamples& lost, std::uint64_t number, const Schema& schema) {
   const LostRange& range = lost.range;
-  const std::string name = lost.file.substr(lost.file.rfind('/') + 1);
+  const std::string name = file_name_of(lost);
   const bool has_number = !schema.has_keys && range.samples > 0;
   PendingSample sample;
   sample.first_number = number;
@@ -65,6 +73,15 @@ PendingSample lost_sample(const LostSamples& lost, std::uint64_t number, const S
   if (range.length > 0) place = format_counted(range.length, "byte", "bytes") + " from " + place;
   sample.damage = fmt::format("{}: {}{}", name, place, range.why);
   return sample;
+}
+
+Finding finding_of_lost(const LostSamples& lost) {
+  Finding finding;
+  finding.message = lost.range.why;
+  finding.file = file_name_of(lost);
+  if (lost.range.offset > 0) finding.offset = lost.range.offset;
+  if (lost.range.length > 0) finding.length = lost.range.length;
+  return finding;
 }
 
 }  // namespace shale

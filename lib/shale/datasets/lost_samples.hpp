@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/base/finding.hpp"
 #include "shale/data/schema.hpp"
 #include "shale/datasets/opened_dataset.hpp"
 #include "shale/format/source.hpp"
@@ -38,5 +39,8 @@ class AmongLost {
 /// The sample that is left out for a lost range. `schema`: of the source.
 [[nodiscard]] PendingSample lost_sample(const LostSamples& lost, std::uint64_t number,
                                         const Schema& schema);
+
+/// The same as what is wrong with the file.
+[[nodiscard]] Finding finding_of_lost(const LostSamples& lost);
 
 }  // namespace shale

@@ -83,8 +83,11 @@ void take_lost(OpenedDataset& dataset, const std::string& file, LostRanges lost)
   for (LostRange& range : lost) dataset.lost.push_back({file, std::move(range)});
 }
 
-void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const Events& events) {
+// `file`: that users know it by.
+void make_index(OpenedDataset& dataset, const ForeignRequest& indexing, const std::string& file,
+                const Events& events) {
   NamelessIndex index = index_without_name(indexing, events);
+  index.shard.name = printable(file.substr(file.rfind('/') + 1));
   dataset.paths = std::move(index.paths);
   dataset.shards = ShardList(index.manifest, {std::move(index.shard)});
   dataset.manifest = std::move(index.manifest);
@@ -104,15 +107,25 @@ bool is_undivided(const LeftOut& one) {
   return one.reason == "feature_lists" || one.reason == "compressed";
 }
 
+bool may_unpack(const DatasetRequest& request) { return request.unpacking != Unpacking::never; }
+
 // Whether numbers of features are wanted that do not lie in the file as arrays (docs/manifest.md).
 bool gains_by_unpacking(const Manifest& manifest, const DatasetRequest& request) {
   const auto is_there = [&](const std::string& field) {
     return manifest.schema.find(field) || manifest.schema.find(field_name_of(field));
   };
+  const auto is_wanted = [&](const LeftOut& one) {
+    return std::ranges::any_of(request.fields, [&](const std::string& field) {
+      return field_name_of(field) == field_name_of(one.name);
+    });
+  };
   const bool has_all_that_is_wanted =
       !request.fields.empty() && std::ranges::all_of(request.fields, is_there);
-  if (!request.may_unpack || has_all_that_is_wanted) return false;
+  if (request.unpacking != Unpacking::fully) return false;
   return std::ranges::any_of(manifest.left_out.entries, [&](const LeftOut& one) {
+    // Its rows are missing, though the field is there.
+    if (one.reason == "never_written" && (request.fields.empty() || is_wanted(one))) return true;
+    if (has_all_that_is_wanted) return false;
     return is_without_array(one) || is_undivided(one) || one.reason == "list_of_numbers";
   });
 }
@@ -152,7 +165,7 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   if (indexing.parsing.database.find(',') == std::string::npos) indexing.parsing.database.clear();
   const std::optional<Schema> schema = std::move(unpacked->report.schema);
   if (schema && indexing.schema == nullptr) indexing.schema = &*schema;
-  make_index(dataset, indexing, events);
+  make_index(dataset, indexing, file, events);
   take_unpacked(dataset, file, *std::move(unpacked));
   return true;
 }
@@ -223,18 +236,18 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
     const bool fits = InputFile(indexing.file).size() <= request.memory_bytes / 4;
     if (!fits || request.with_checksums) throw;
     try {
-      return make_index(dataset, indexing, events);
+      return make_index(dataset, indexing, indexing.file, events);
     } catch (const Error& refusal) {
-      if (!request.may_unpack || refusal.code() != Code::unsupported) throw;
+      if (!may_unpack(request) || refusal.code() != Code::unsupported) throw;
     }
     throw;  // for want of the folder to unpack into
   }
   if (!request.axes.empty()) return turn_file(dataset, request, indexing, events);
   try {
-    make_index(dataset, indexing, events);
+    make_index(dataset, indexing, indexing.file, events);
     if (!gains_by_unpacking(dataset.manifest, request)) {
       // All that is asked for is there: values that are taken whole are not left out.
-      if (request.may_unpack) forget_undivided(dataset.manifest.left_out);
+      if (request.unpacking == Unpacking::fully) forget_undivided(dataset.manifest.left_out);
       return;
     }
     if (stands_alone && unpack_arrays(dataset, request, indexing, events)) return;
@@ -242,7 +255,7 @@ void index_for_now(OpenedDataset& dataset, const DatasetRequest& request, Foreig
       forget_undivided(dataset.manifest.left_out);
   } catch (const Error& error) {
     const bool is_damaged = error.code() == Code::damaged && request.takes_damaged;
-    if (!request.may_unpack || (error.code() != Code::unsupported && !is_damaged)) throw;
+    if (!may_unpack(request) || (error.code() != Code::unsupported && !is_damaged)) throw;
     if (!index_unpacked(dataset, request, indexing, events)) throw;
   }
 }
@@ -370,7 +383,7 @@ OpenedDataset open_member(const DatasetRequest& request, const SetMember& member
   }
   OpenedDataset file =
       open_file(request, member.path, again == nullptr ? nullptr : &again->as, false, events);
-  if (request.may_unpack && !JoinedFiles::has_fitting_rows(file)) {
+  if (may_unpack(request) && !JoinedFiles::has_fitting_rows(file)) {
     ForeignRequest indexing = indexing_of(request, member.path, request.parsing);
     indexing.scratch_folder = temporary_folder();
     (void)index_unpacked(file, request, indexing, events);
@@ -432,7 +445,9 @@ OpenedDataset open_members(const DatasetRequest& request, const std::string& pla
     const OpenedAgain again{as, set.arrays_of(number), are_unpacked[number]};
     open(member, &again, [&](const OpenedDataset& file) { set.replace(number, member, file); });
   }
-  return std::move(set).finish();
+  OpenedDataset opened = std::move(set).finish();
+  opened.is_unpacked = std::ranges::find(are_unpacked, true) != are_unpacked.end();
+  return opened;
 }
 
 // Where the files differ in what nobody asked for, the chosen fields alone are read.
@@ -441,7 +456,7 @@ OpenedDataset open_set(const DatasetRequest& request, const std::string& place,
   try {
     return open_members(request, place, files, events);
   } catch (const Error& error) {
-    const bool may_help = request.may_unpack && !request.fields.empty();
+    const bool may_help = may_unpack(request) && !request.fields.empty();
     if (!may_help || error.code() != Code::unsupported) throw;
   }
   DatasetRequest chosen = request;

@@ -25,6 +25,13 @@ using OpenInstead = std::function<OpenedDataset(const Events& events)>;
 /// Of more files none is looked at by whoever reads nothing of them.
 inline constexpr std::uint64_t kMostSizedFiles = 10'000;
 
+/// When a file of another tool is unpacked, on the disk.
+enum class Unpacking {
+  never,
+  if_refused,  ///< no samples can be located in it
+  fully,       ///< or not all that it holds
+};
+
 /// A dataset that is to be read: a directory that shale wrote, a file of another tool, or a set of
 /// such files (file_set.hpp).
 struct DatasetRequest {
@@ -36,7 +43,7 @@ struct DatasetRequest {
   bool with_checksums = false;  ///< of a file: crc32c and digests are wanted
   std::string generator = {};
   std::uint64_t memory_bytes = 256 << 20;
-  bool may_unpack = false;  ///< a file whose samples cannot be located is unpacked, on the disk
+  Unpacking unpacking = Unpacking::never;
   std::vector<std::string> fields = {};  ///< that are wanted; what is wrong with others is ignored
   bool takes_only_fields = false;        ///< of the files of a set: they are unpacked, these alone
   std::vector<SampleAxis> axes =

@@ -139,10 +139,8 @@ void Loader::open(const LoaderRequest& request, const Events& events) {
   if (!is_manifest(paths_.manifest)) {
     if (files_of_set(request.path)) return open_set(request, events);
     const Place place = look_at(request.path);
-    if (place == Place::absent) throw absent(request.path);
-    if (place == Place::unfinished) throw unfinished(request.path);
     if (const auto file = file_of_path(request.path)) return open_file(request, *file, events);
-    throw unrecognized(request.path);
+    throw not_a_dataset(request.path, place);
   }
   refuse_file_options(request.path, kOwnDataset, request.index_folder, request.parsing);
   open_manifest_of(request);

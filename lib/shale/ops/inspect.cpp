@@ -214,6 +214,7 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
   try {
     DatasetRequest opening = request;
     opening.trusts_sizes = opening.trusts_names = true;  // nothing is read of the files
+    opening.unpacking = Unpacking::never;
     found = open_dataset(opening, events);
   } catch (const Error& error) {
     if (error.code() != Code::unsupported && error.code() != Code::limit) throw;

@@ -83,11 +83,32 @@ std::vector<std::string> cut_off(std::vector<std::string> fields) {
 ReportedSet::ReportedSet(const ReportRequest& request, const Events& events)
     : request_(request),
       events_(events),
-      loader_(loader_request(request), events),
+      loader_(open()),
       values_budget_(std::make_unique<SharedBudget>(request.memory_bytes / 8 * 3)),
       work_budget_(std::make_unique<SharedBudget>(request.memory_bytes / 8 * 3 + kWorkBeside)),
       most_value_bytes_(std::min(kMostValueBytes, values_budget_->limit())),
       label_field_(find_label(manifest())) {}
+
+Loader ReportedSet::open() {
+  LoaderRequest loader = loader_request(request_);
+  try {
+    return Loader(loader, events_);
+  } catch (const Error& error) {
+    if (loader.open_instead || error.code() != Code::unsupported) throw;
+  }
+  is_unpacked_ = true;
+  loader.open_instead = [&request = request_](const Events& events) {
+    return open_dataset({.path = request.dataset,
+                         .index_folder = request.index_folder,
+                         .parsing = request.parsing,
+                         .generator = request.generator,
+                         .memory_bytes = request.memory_bytes,
+                         .unpacking = Unpacking::if_refused,
+                         .trusts_sizes = true},
+                        events);
+  };
+  return Loader(loader, events_);
+}
 
 std::string ReportedSet::class_name(std::int64_t label) const {
   const std::vector<std::string>& classes = manifest().classes;

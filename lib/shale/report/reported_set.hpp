@@ -68,12 +68,17 @@ class ReportedSet {
   /// the main thread.
   void meet(Finding finding);
   [[nodiscard]] const std::vector<Finding>& met() const { return met_; }
+  /// It is of what a file was unpacked into, because no samples can be located in it.
+  [[nodiscard]] bool is_unpacked() const { return is_unpacked_; }
   /// A path below the dataset as it is named there.
   [[nodiscard]] std::string relative(const std::string& path) const;
 
  private:
+  Loader open();
+
   ReportRequest request_;
   const Events& events_;
+  bool is_unpacked_ = false;
   Loader loader_;
   std::unique_ptr<SharedBudget> values_budget_, work_budget_;
   std::uint64_t most_value_bytes_ = 0;

@@ -44,7 +44,7 @@ class SnippetMaker {
   SnippetMaker(ReportedSet& set, const std::vector<FieldUse>& uses)
       : set_(set), uses_(uses), value_(shown_field(uses).value_or(0)) {
     // What is joined lies in files of several kinds.
-    if (set.loader().shard_count() > 0 && !set.request().joined && !set.request().listed)
+    if (set.loader().shard_count() > 0 && !set.request().joined && !is_to_be_converted())
       shard_ = set.loader().shard_facts(0);
     choose_value_that_is_there();
     put_set();
@@ -90,6 +90,10 @@ class SnippetMaker {
   }
 
   [[nodiscard]] const Manifest& manifest() const { return set_.manifest(); }
+  // Code reads nothing of it as it is.
+  [[nodiscard]] bool is_to_be_converted() const {
+    return set_.request().listed || set_.is_unpacked();
+  }
   [[nodiscard]] const Field& value_field() const { return set_.schema().fields[value_]; }
   [[nodiscard]] bool is_of_one_file() const { return manifest().layout.is_of_one_file(); }
   [[nodiscard]] std::string path_of(const std::string& name) const {
@@ -98,9 +102,9 @@ class SnippetMaker {
 
   void put_set() {
     const ReportRequest& request = set_.request();
-    std::string words = request.joined   ? command_words_of(*request.joined)
-                        : request.listed ? "out"  // what `shale convert` writes
-                                         : shell_word(request.dataset);
+    std::string words = request.joined         ? command_words_of(*request.joined)
+                        : is_to_be_converted() ? "out"  // what `shale convert` writes
+                                               : shell_word(request.dataset);
     if (!request.index_folder.empty()) {
       words += " --index-dir " + shell_word(request.index_folder);
       facts_["index_dir"] = python_path(request.index_folder);
@@ -110,7 +114,7 @@ class SnippetMaker {
           dialect == Dialect::keys ? request.parsing.keys : std::string(name_of(*dialect));
     facts_.update(
         {{"dataset", request.joined ? python_join(*request.joined)
-                                    : python_path(request.listed ? "out" : request.dataset)},
+                                    : python_path(is_to_be_converted() ? "out" : request.dataset)},
          {"words", words},
          {"has_samples", set_.samples() > 0},
          {"fields", Json::array()}});

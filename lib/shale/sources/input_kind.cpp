@@ -312,7 +312,7 @@ OpenedInput open_stored(SoughtInput& input, const std::vector<SetMember>& files)
                          .parsing = request.container.parsing,
                          .generator = request.generator,
                          .memory_bytes = request.memory_bytes,
-                         .may_unpack = true,
+                         .unpacking = Unpacking::fully,
                          .fields = request.fields.only,
                          .axes = request.axes,
                          .proves_container = true,

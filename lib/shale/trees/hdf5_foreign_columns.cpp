@@ -59,6 +59,16 @@ bool is_complete(const Hdf5Dataset& dataset) {
   return chunks == (rows - 1) / dataset.rows_per_chunk() + 1;
 }
 
+// Arrays have it: they are missing where they were never written, until they are unpacked.
+void list_unwritten(const Hdf5Dataset& dataset, UnpackReport& left) {
+  if (dataset.row_bytes() == 0 || is_complete(dataset)) return;
+  left.left_out.add({.kind = "dataset", .name = dataset.name, .reason = "never_written"});
+  left.notes.push_back(
+      fmt::format("dataset '{}' has rows that were never written: they are missing in place, and "
+                  "'shale convert' gives them the fill value",
+                  printable(dataset.name)));
+}
+
 }  // namespace
 
 void need_all_rows(const Hdf5Dataset& dataset) {
@@ -256,6 +266,7 @@ class ColumnFinder {
     } else {
       column.field = hdf5_field_of(dataset);
       if (!is_located(column.field.kind)) need_all_rows(dataset);
+      list_unwritten(dataset, columns_.left);
     }
     return column;
   }

@@ -11,6 +11,7 @@
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
+#include "shale/datasets/lost_samples.hpp"
 #include "shale/datasets/open_dataset.hpp"
 #include "shale/datasets/set_index.hpp"
 #include "shale/format/finding_draft.hpp"
@@ -22,11 +23,6 @@
 
 namespace shale {
 namespace {
-
-Error not_a_dataset(const std::string& path, Place place) {
-  if (place == Place::absent) return absent(path);
-  return place == Place::unfinished ? unfinished(path) : unrecognized(path);
-}
 
 bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog& log) {
   try {
@@ -41,13 +37,23 @@ bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog
   return true;
 }
 
-void note_change(const VerifyRequest& request, const std::string& file, const Manifest& manifest,
-                 std::string_view change, VerifyLog& log) {
-  log.note(fmt::format(
-      "{} has changed since it was indexed: {}; if that is intended, run '{}' to index it again",
-      printable(file), change,
-      index_command(file, request.index_folder, parsing_of(manifest.layout),
-                    manifest.layout.has_checksums)));
+// No samples can be located in it: what it is unpacked into shows what of it is whole.
+void check_unpacked(const VerifyRequest& request, const std::string& file, VerifyLog& log) try {
+  const OpenedDataset dataset = open_dataset({.path = file,
+                                              .memory_bytes = request.memory_bytes,
+                                              .unpacking = Unpacking::if_refused,
+                                              .takes_damaged = true},
+                                             log.events());
+  log.report().samples = dataset.manifest.digest.samples;
+  log.report().proves_container = format_of(dataset.manifest).can.self_checksummed;
+  for (const LostSamples& lost : dataset.lost) {
+    log.report().samples += lost.range.samples;
+    log.add(finding_of_lost(lost));
+  }
+  for (const std::string& note : dataset.notes) log.note(note);
+  log.note(note_on_unpacked(file));
+} catch (const Error& error) {
+  log.add_damage(error, "");
 }
 
 // A file of another tool whose index is missing, or of an earlier state: its structure is all
@@ -61,7 +67,7 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
   // It is not even a file of that kind any more.
   if (change && found == nullptr) {
     log.add_damage(stale_index(file, request.index_folder, manifest, *change), "");
-    return note_change(request, file, manifest, *change, log);
+    return log.note(note_on_change(file, request.index_folder, manifest, *change));
   }
   const Format& format = format_of_file(files[0]);
   const WalkProgress progress = log.events().of_walk();
@@ -88,13 +94,15 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
     if (auto note = note_on_packed(file, survey.schema, survey.layout); !note.empty())
       return log.note(std::move(note));
   } catch (const Error& error) {
+    const bool may_unpack = !change && !request.part && format.unpack != nullptr;
+    if (may_unpack && error.code() == Code::unsupported) return check_unpacked(request, file, log);
     if (!change || !is_about_bytes(error) || error.code() == Code::damaged)
       log.add_damage(error, "");
   }
   if (change) {
     if (log.findings() == 0)
       log.add_damage(stale_index(file, request.index_folder, manifest, *change), "");
-    return note_change(request, file, manifest, *change, log);
+    return log.note(note_on_change(file, request.index_folder, manifest, *change));
   }
   log.note(fmt::format("only its structure {}; run '{}' to make an index with checksums",
                        report.proves_container ? "and the checksums in the file were checked"
@@ -118,7 +126,7 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
                         shards[0].files[0].bytes == InputFile(file).size() &&
                         request.depth != VerifyDepth::quick;
   if (can_tell) {
-    note_change(request, file, manifest, *change, log);
+    log.note(note_on_change(file, request.index_folder, manifest, *change));
   } else if (!is_indexed || change) {
     check_unindexed(request, file, manifest, change, log);
     return false;
@@ -130,14 +138,13 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
   return true;
 }
 
-// The files of a set, each with its index if it has one, or decompressed to compare its samples.
-std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, bool is_compressed,
-                                                VerifyLog& log) try {
+// The files of a set, each with its index if it has one.
+std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, VerifyLog& log) try {
   const DatasetRequest opening{.path = request.dataset,
                                .index_folder = request.index_folder,
                                .generator = request.generator,
                                .memory_bytes = request.memory_bytes,
-                               .may_unpack = is_compressed,
+                               .unpacking = Unpacking::if_refused,
                                .trusts_sizes = true};
   OpenedDataset dataset = open_dataset(opening, log.events());
   // Else blocks and checksums name what differs.
@@ -149,7 +156,7 @@ std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, bo
   verify_totals(dataset, request.depth, log);
   if (!dataset.manifest.layout.has_checksums) {
     log.report().proves_payload = false;
-    if (is_compressed) return dataset;
+    if (dataset.is_unpacked) return dataset;
     log.note(fmt::format(
         "only the structure of the files is checked: not all of them have an index with "
         "checksums; run '{}' to add them",
@@ -172,8 +179,7 @@ bool compares_container(const VerifyRequest& request, const Format& format,
 
 std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, VerifyLog& log) {
   const bool is_compressed = !request.against.empty() && are_compressed_samples(request.dataset);
-  if (is_compressed || holds_set(request.dataset))
-    return open_set_to_verify(request, is_compressed, log);
+  if (is_compressed || holds_set(request.dataset)) return open_set_to_verify(request, log);
   const Place place = look_at(request.dataset);
   const std::optional<std::string> file =
       place == Place::dataset ? std::nullopt : file_of_path(request.dataset);
@@ -185,7 +191,7 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
       file ? paths_of_index(*file, request.index_folder) : DatasetPaths(request.dataset);
   const bool is_indexed = !file || is_manifest(dataset.paths.manifest);
   if (!is_indexed && request.depth == VerifyDepth::deep && is_archive_of_samples(*file))
-    return open_set_to_verify(request, false, log);
+    return open_set_to_verify(request, log);
   if (is_indexed && !read_shards(request, dataset, log)) return std::nullopt;
   if (!file) refuse_set_index(dataset.manifest, request.dataset);
   if (file && !check_state_of_file(request, *file, is_indexed, dataset, log)) return std::nullopt;

@@ -313,7 +313,8 @@ void compare_unindexed(const VerifyRequest& request, VerifyLog& log) {
                                               .index_folder = request.index_folder,
                                               .with_checksums = !is_folder,
                                               .generator = request.generator,
-                                              .memory_bytes = request.memory_bytes},
+                                              .memory_bytes = request.memory_bytes,
+                                              .unpacking = Unpacking::if_refused},
                                              log.events());
   prove_source(request, log.events());
   verify_against(request, dataset, log);

@@ -178,14 +178,6 @@ std::optional<ArrayColumns> find_compared_arrays(const VerifyRequest& request, c
   }
 }
 
-// The file may be of another format than the one that the dataset was made from.
-bool takes_parsing(const Format& format, const Parsing& parsing) {
-  const Dialect dialect = parsing.dialect.value_or(Dialect::plain);
-  const bool has_dialect = dialect == Dialect::plain ||
-                           std::ranges::find(format.dialects, dialect) != format.dialects.end();
-  return has_dialect && (parsing.database.empty() || format.open_map != nullptr);
-}
-
 OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest& ours,
                                     const Events& events) {
   const std::string& against = request.against.front();
@@ -196,6 +188,7 @@ OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest
     const Format* const format = detect_file(InputFile(*file));
     const bool is_alike = format != nullptr && format->name == ours.format;
     if (is_alike && ours.layout.dialect != Dialect::own) parsing = parsing_of(ours.layout);
+    // It may be of another format than the one that the dataset was made from.
     if (format == nullptr || !takes_parsing(*format, parsing)) parsing = {};
   }
   return open_dataset(
@@ -208,7 +201,7 @@ OpenedDataset open_compared_dataset(const VerifyRequest& request, const Manifest
        .with_checksums = true,
        .generator = request.generator,
        .memory_bytes = request.memory_bytes,
-       .may_unpack = true,
+       .unpacking = Unpacking::fully,
        .fields = names_in_input(ours),
        .axes = is_own ? std::vector<SampleAxis>() : axes_of(ours)},
       events);

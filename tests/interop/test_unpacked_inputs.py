@@ -1,0 +1,183 @@
+"""Files whose samples cannot be located in them, by h5py, pyarrow and gzip: ls, cat, report and verify read what convert makes of them."""
+
+import gzip
+import json
+import os
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shale
+from conftest import run_shale
+
+ROWS = 20
+NUMBERS = np.random.default_rng(5).integers(0, 50, (ROWS, 6), dtype="i4")
+LABELS = np.arange(ROWS) % 3
+TEXTS = [f"text {i} " * (i % 4) for i in range(ROWS)]
+MEDIA = [bytes(range(i, i + 40)) * 30 for i in range(ROWS)]
+
+
+def hdf5(path, **chunks):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=NUMBERS, chunks=(4, 3), **chunks)
+        file["label"], file["text"] = LABELS, TEXTS
+
+
+def parquet(path, compression):
+    columns = {"image": MEDIA, "label": LABELS, "text": TEXTS}
+    pq.write_table(pa.table(columns), path, compression=compression, use_dictionary=False, row_group_size=8)
+
+
+def records(path):
+    """What gzip makes of a file of records."""
+    plain = path.with_name("plain.h5")
+    hdf5(plain)
+    run_shale("convert", plain, path.with_name("written"), "--to", "record")
+    (shard,) = path.with_name("written").glob("*.tfrecord")
+    path.write_bytes(gzip.compress(shard.read_bytes()))
+
+
+WRITERS = {
+    "gzip.h5": lambda path: hdf5(path, compression="gzip", fletcher32=True),
+    "lzf.h5": lambda path: hdf5(path, compression="lzf", shuffle=True),
+    "chunked.h5": hdf5,
+    "snappy.parquet": lambda path: parquet(path, "snappy"),
+    "zstd.parquet": lambda path: parquet(path, "zstd"),
+    "packed.tfrecord": records,
+}
+
+
+@pytest.fixture(params=WRITERS)
+def packed(request, tmp_path):
+    path = tmp_path / request.param
+    WRITERS[request.param](path)
+    return path
+
+
+def told_without_places(path, row):
+    fields = json.loads(run_shale("cat", path, str(row), "--json").stdout)["fields"]
+    return {name: {key: value for key, value in facts.items() if key not in ("offset", "crc32c")} for name, facts in fields.items()}
+
+
+def test_what_convert_reads_is_listed_and_shown(packed, tmp_path):
+    out = tmp_path / "out"
+    run_shale("convert", packed, out, "--to", "record")
+    listed = run_shale("ls", packed, "--tsv")
+    assert listed.stdout == run_shale("ls", out, "--tsv").stdout
+    assert b"cannot be located in place; unpacking" in listed.stderr
+    with shale.Dataset(out) as dataset:
+        names = [name for name in dataset[0] if name != "key"]
+    for row in (0, 7, ROWS - 1):
+        assert told_without_places(packed, row) == told_without_places(out, row)
+    for name in names:
+        assert run_shale("cat", packed, "7", "--field", name).stdout == run_shale("cat", out, "7", "--field", name).stdout
+    assert os.listdir(tmp_path).count(packed.name) == 1 and not list(tmp_path.glob("*.index.npy"))
+
+
+def test_a_report_has_the_same_facts(packed, tmp_path):
+    run_shale("convert", packed, tmp_path / "out", "--to", "record")
+    of_file, of_set = (json.loads(run_shale("report", path, "--json").stdout) for path in (packed, tmp_path / "out"))
+    for facts in (of_file, of_set):
+        for field in facts["fields"]:
+            field.pop("previews", None)
+    assert of_file["samples"] == of_set["samples"] == ROWS
+    assert of_file["fields"] == of_set["fields"]
+    page = tmp_path / "page.html"
+    run_shale("report", packed, "-o", page)
+    assert "shale.Dataset(&#39;out&#39;)" in page.read_text() or "shale.Dataset('out')" in page.read_text()
+
+
+def test_verify_reads_all_of_it(packed):
+    told = json.loads(run_shale("verify", packed, "--json").stdout)
+    assert told["ok"] and told["samples"] == ROWS
+    assert any("are compressed or in pieces" in note for note in told["notes"]), told
+
+
+def test_index_and_info_are_as_before(packed):
+    assert b"hint:" in run_shale("index", packed, code=1).stderr
+    assert packed.suffix == ".tfrecord" or b"not read in place" in run_shale("info", packed).stdout
+
+
+def test_verify_names_the_rows_of_every_damaged_chunk(tmp_path):
+    path = tmp_path / "x.h5"
+    hdf5(path, compression="gzip", fletcher32=True)
+    content = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        chunks = [file["x"].id.get_chunk_info(number) for number in (2, 7)]
+    for chunk in chunks:
+        content[chunk.byte_offset + chunk.size // 2] ^= 1
+    path.write_bytes(content)
+
+    told = json.loads(run_shale("verify", path, "--json", code=3).stdout)
+
+    assert not told["ok"] and told["samples"] == ROWS
+    found = [finding["message"] for finding in told["first_findings"]]
+    assert len(found) == 2
+    for message, chunk in zip(found, chunks, strict=True):
+        first = chunk.chunk_offset[0]
+        assert message.startswith(f"rows {first} to {first + 3}: dataset 'x'"), found
+    for words in (["ls", path], ["cat", path, "0"], ["report", path, "--json"]):
+        assert b"'x'" in run_shale(*words, code=3).stderr
+
+
+def test_a_gzip_stream_that_is_damaged_is_a_finding(tmp_path):
+    path = tmp_path / "packed.tfrecord"
+    records(path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert json.loads(run_shale("verify", path, "--json", code=3).stdout)["findings"] >= 1
+
+
+def test_a_set_of_them_is_read(tmp_path):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    hdf5(folder / "a.h5", compression="gzip")
+    hdf5(folder / "b.h5")
+    run_shale("convert", folder, tmp_path / "out", "--to", "record")
+    assert run_shale("ls", folder, "--tsv").stdout == run_shale("ls", tmp_path / "out", "--tsv").stdout
+    assert run_shale("cat", folder, "27", "--field", "x").stdout == NUMBERS[7].tobytes()
+    assert json.loads(run_shale("report", folder, "--json").stdout)["samples"] == 2 * ROWS
+    assert json.loads(run_shale("verify", folder, "--json").stdout)["samples"] == 2 * ROWS
+
+
+def test_it_is_compared_with_what_was_made_of_it(packed, tmp_path):
+    run_shale("convert", packed, tmp_path / "out", "--to", "record")
+    assert b"the source holds the same samples" in run_shale("verify", packed, "--against", tmp_path / "out").stdout
+
+
+def test_where_there_is_no_room_it_is_refused_with_the_way_round(tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", shape=(1 << 25, 1 << 20), dtype="f8", chunks=(16, 1024), compression="gzip")
+    for words in (["ls", path], ["cat", path, "0"], ["report", path, "--json"], ["verify", path]):
+        assert b"hint: set TMPDIR to a folder on a disk with that much free space" in run_shale(*words, code=1).stderr
+
+
+def test_the_memory_bounds_a_chunk(tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.zeros((2, 2 << 20)), chunks=(1, 2 << 20), compression="gzip")
+    for words in (["ls", path], ["cat", path, "0"], ["report", path, "--json"], ["verify", path]):
+        assert b"--memory" in run_shale(*words, "--memory", "16MiB", code=1).stderr
+
+
+@pytest.mark.parametrize("chunks", [(2, 4), None])
+def test_rows_that_were_never_written_have_the_fill_value(chunks, tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        rows = file.create_dataset("x", shape=(9, 4), dtype="i4", chunks=chunks, fillvalue=7)
+        if chunks:
+            rows[2:5] = np.arange(12).reshape(3, 4)
+        file["y"] = np.arange(9)
+        expected = rows[:]
+    for words in ([], ["--fields", "x"], ["--fields", "y"]):
+        out = tmp_path / "-".join(["out", *words]).replace("--", "")
+        run_shale("convert", path, out, "--to", "record", *words)
+        with shale.Dataset(out) as dataset:
+            assert len(dataset) == 9
+            assert "x" not in dataset[0] or all((dataset[row]["x"] == expected[row]).all() for row in range(9))
+    assert b"never written" in run_shale("info", path).stdout
+    run_shale("cat", path, "8", "--field", "x", code=1)
