@@ -1,4 +1,5 @@
 #include "tests/contract/contract_tools.hpp"
+#include "tests/support/sampled_walk.hpp"
 
 namespace shale {
 namespace {
@@ -33,7 +34,8 @@ TEST_CASE("bounds: no file of any shard is larger than the limit, at any limit")
   for_each_layout([](const Format& format, const Schema& schema) {
     const SampleSet set = plain_samples(schema, 60, 2000);
     const std::uint64_t smallest = smallest_limit(format, set);
-    for (std::uint64_t limit = smallest; limit < 40 * smallest; limit += 1 + limit / 5) {
+    for (std::uint64_t limit = smallest; limit < 40 * smallest;
+         limit += 1 + limit / (kIsInstrumented ? 1 : 5)) {
       CAPTURE(limit);
       const TempDir dir;
       const Manifest manifest = write_set(format, set, dir / "out", {.limit_bytes = limit});

@@ -6,6 +6,7 @@
 #include "shale/base/path_text.hpp"
 
 #include "tests/contract/contract_tools.hpp"
+#include "tests/support/sampled_walk.hpp"
 #include "tests/unit/io/child_process.hpp"
 
 namespace shale {
@@ -60,7 +61,7 @@ TEST_CASE("never half done: after a process that ended the same command gives th
     };
     (void)convert(request_to(dir / "undisturbed"), {});
     int ended = 0;
-    for (int stop = 0; stop < 6; ++stop) {
+    for (int stop = 0; stop < (kIsInstrumented ? 2 : 6); ++stop) {
       CAPTURE(stop);
       const std::string end = text_from_child([&] {
         int steps = 0;
@@ -152,7 +153,7 @@ TEST_CASE(
     const SampleSet set = plain_samples(large, 12, 1500);
     std::size_t refused = 0, done = 0;
     const std::uint64_t most = has_blocks(format) ? 12'000'000 : 60'000;
-    for (std::uint64_t limit = 1; limit < most; limit += 1 + limit / 3) {
+    for (std::uint64_t limit = 1; limit < most; limit += 1 + limit / (kIsInstrumented ? 1 : 3)) {
       CAPTURE(limit);
       const TempDir dir;
       const std::string end = write_on_full_disk(format, set, dir / "out", limit);
