@@ -27,7 +27,7 @@ std::string noise(std::size_t bytes, std::uint64_t seed) {
   return text;
 }
 
-struct Place {
+struct PlaceInFile {
   std::size_t file;
   std::uint64_t offset, length;
 };
@@ -49,10 +49,10 @@ class Files {
   }
 
   // The bytes of each extent.
-  std::vector<std::string> read(const std::vector<Place>& places, Way way,
+  std::vector<std::string> read(const std::vector<PlaceInFile>& places, Way way,
                                 BatchReader::Backend backend = BatchReader::Backend::automatic) {
     std::vector<std::string> found;
-    for (const Place& place : places) found.emplace_back(place.length, '?');
+    for (const PlaceInFile& place : places) found.emplace_back(place.length, '?');
     std::vector<Extent> extents;
     const bool is_direct = way == Way::direct && is_direct_;
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -71,9 +71,9 @@ class Files {
     return found;
   }
 
-  [[nodiscard]] std::vector<std::string> expected(const std::vector<Place>& places) const {
+  [[nodiscard]] std::vector<std::string> expected(const std::vector<PlaceInFile>& places) const {
     std::vector<std::string> bytes;
-    for (const Place& place : places)
+    for (const PlaceInFile& place : places)
       bytes.push_back(contents_[place.file].substr(place.offset, place.length));
     return bytes;
   }
@@ -89,7 +89,7 @@ class Files {
 
 TEST_CASE("extents: joined, overlapping, equal, unaligned and empty ones come whole in every way") {
   Files files({noise(100'000, 1), noise(9'001, 2), noise(4'096, 3)});
-  const std::vector<Place> places = {
+  const std::vector<PlaceInFile> places = {
       {0, 0, 1},         {0, 0, 1},      {0, 1, 4'094},      {0, 4'095, 1},   {0, 4'095, 2},
       {0, 4'096, 4'096}, {0, 5'000, 0},  {0, 5'000, 30'000}, {0, 5'100, 100}, {0, 34'000, 60},
       {0, 60'000, 1},    {0, 61'439, 2}, {0, 65'536, 0},     {0, 99'999, 1},  {0, 100'000, 0},
@@ -108,14 +108,14 @@ TEST_CASE("extents: a thousand random ones come whole in every way") {
   MESSAGE("seed " << seed);
   std::mt19937_64 dice(seed);
   Files files({noise(3 * kMebi, 4), noise(5 * kMebi + 123, 5)});
-  std::vector<Place> places;
+  std::vector<PlaceInFile> places;
   for (int i = 0; i < 1000; ++i) {
     const std::size_t file = dice() % 2;
     const std::uint64_t size = file == 0 ? 3 * kMebi : 5 * kMebi + 123;
     const std::uint64_t offset = dice() % size;
     places.push_back({file, offset, dice() % std::min<std::uint64_t>(200'000, size - offset + 1)});
   }
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+  std::sort(places.begin(), places.end(), [](const PlaceInFile& a, const PlaceInFile& b) {
     return std::pair(a.file, a.offset) < std::pair(b.file, b.offset);
   });
 
@@ -125,7 +125,7 @@ TEST_CASE("extents: a thousand random ones come whole in every way") {
 
 TEST_CASE("extents: those that are larger than the memory for direct reads come in pieces") {
   Files files({noise(40 * kMebi + 77, 6)});
-  const std::vector<Place> places = {
+  const std::vector<PlaceInFile> places = {
       {0, 3, 5'000},
       {0, 100, 16 * kMebi - 100},            // just fits
       {0, 101, 16 * kMebi},                  // just does not
@@ -167,7 +167,7 @@ TEST_CASE("extents: a large one is damaged where its missing piece begins, or be
 
 TEST_CASE("extents: more small neighbours than are joined at a time come whole") {
   Files files({noise(6 * kMebi, 10)});
-  std::vector<Place> places;
+  std::vector<PlaceInFile> places;
   for (std::uint64_t offset = 0; offset + 7'000 < 6 * kMebi; offset += 100)
     places.push_back({0, offset, offset % 3 == 0 ? 7'000U : 31U});
 
@@ -209,7 +209,7 @@ TEST_CASE(
 
 TEST_CASE("extents: neighbours in the file go to their own places, with few bytes between them") {
   Files files({noise(12 * kMebi, 12)});
-  std::vector<Place> places;
+  std::vector<PlaceInFile> places;
   // Photos with their captions: 80 bytes of framing, a gap that is just small enough, one that is
   // not.
   for (std::uint64_t at = 0, i = 0; at + 200'000 < 12 * kMebi; ++i) {
@@ -219,7 +219,7 @@ TEST_CASE("extents: neighbours in the file go to their own places, with few byte
   }
   for (std::uint64_t at = 0; at < 700'000; at += 700)
     places.push_back({0, at, at % 1400 == 0 ? 9'000U : 0});
-  std::ranges::stable_sort(places, {}, &Place::offset);
+  std::ranges::stable_sort(places, {}, &PlaceInFile::offset);
 
   for (const Way way : {Way::cached, Way::direct}) {
     CHECK((files.read(places, way) == files.expected(places)));
