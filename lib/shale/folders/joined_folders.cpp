@@ -1,5 +1,6 @@
 #include "shale/folders/joined_folders.hpp"
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <string>

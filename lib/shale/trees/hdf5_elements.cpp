@@ -1,5 +1,7 @@
 #include "shale/trees/hdf5_elements.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "shale/base/printable.hpp"
