@@ -119,8 +119,8 @@ std::optional<StreamMember> StreamMembers::in_folder(TarMember member) {
 
 // `path`: in the folder.
 bool StreamMembers::begin_inner(const TarMember& member, const std::string& path) {
-  const bool is_archive = !inner_ && member.type == TarMember::Type::file &&
-                          is_archive_name(path) && path.find('\0') == std::string::npos;
+  const bool is_archive = !inner_ && member.type == TarMember::Type::file && is_tar_name(path) &&
+                          path.find('\0') == std::string::npos;
   if (!is_archive) return false;
   if (member.bytes < kTarBlockBytes || !is_end_or_header(stream_->peek(kTarBlockBytes)))
     throw not_an_archive(path);

@@ -166,7 +166,7 @@ class Listing {
   // True for a member that may be an archive: it is listed when its first block has been read.
   bool begin_inner(const Member& member) {
     const std::string_view path = member.path, name = last_part(path);
-    if (member.type != MemberType::file || !is_archive_name(name)) return false;
+    if (member.type != MemberType::file || !is_tar_name(name)) return false;
     const std::string_view folder =
         path.substr(0, path.size() - std::min(path.size(), name.size() + 1));
     const std::vector<std::string>& folders = request_.folders_of_archives;
@@ -231,7 +231,7 @@ Error no_folder_of_archive(const std::string& path) {
       .hint("list what it holds with 'tar --list'");
 }
 
-bool is_archive_name(std::string_view name) {
+bool is_tar_name(std::string_view name) {
   return name.size() > kArchiveSuffix.size() && name.ends_with(kArchiveSuffix) &&
          !name.starts_with('.');
 }

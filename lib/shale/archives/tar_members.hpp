@@ -54,7 +54,7 @@ using MemberTable = SearchableTable<Member>;
 
 /// Whether a member is read as an archive in the archive: "n01440764.tar". `name` is the last part
 /// of its path. Hidden ones are not: a Mac puts "._n01440764.tar" beside each.
-[[nodiscard]] bool is_archive_name(std::string_view name);
+[[nodiscard]] bool is_tar_name(std::string_view name);
 /// The error for such a member that does not begin like an archive: if it were passed over, a class
 /// would be missing.
 [[nodiscard]] Error not_an_archive(std::string_view path);
