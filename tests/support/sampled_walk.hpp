@@ -26,8 +26,9 @@ inline bool walks_are_whole() {
   return bits != nullptr && std::string_view(bits) == "all";
 }
 
-/// Of a walk of `steps` (every bit, every length) those that an ordinary run takes: `most` of them,
-/// evenly spread, from one that the seed decides on, and a fifth of that in instrumented code.
+/// Of a walk of `steps` (every bit, every length) those that an ordinary run takes: about `most`
+/// (less than twice as many), evenly spread, from one that the seed decides on; a fifth of that in
+/// instrumented code.
 struct SampledWalk {
   SampledWalk(std::size_t steps, std::size_t most) {
     if (walks_are_whole()) return;
