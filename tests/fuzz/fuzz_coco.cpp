@@ -9,7 +9,7 @@
 
 // Any bytes are a file of annotations: its cells are JSON, as many as it says, or the error is
 // about its content.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_coco(const std::uint8_t* data, std::size_t size) {
   const shale::test::FuzzedFile file({reinterpret_cast<const char*>(data), size});
   const std::string& path = file.files()[0].path();
   try {

@@ -9,7 +9,7 @@
 
 // Any bytes are a CSV file: its rows are numbered one by one and hold no more than the file, or the
 // error is about its content.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_csv(const std::uint8_t* data, std::size_t size) {
   const shale::test::FuzzedFile file({reinterpret_cast<const char*>(data), size});
   std::uint64_t rows = 0, bytes = 0;
   try {

@@ -8,7 +8,7 @@
 
 // Any bytes are a features.json, or a dataset_info.json: shapes that numbers get from it have as
 // many elements as they.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_features_json(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   for (const auto& [name, feature] : shale::parse_features_json(shale::as_text(bytes))) {
     for (const std::uint64_t count : {0U, 1U, 12U, 4096U}) {

@@ -10,7 +10,7 @@
 #include "tests/fuzz/fuzz_scan.hpp"
 
 // Any bytes are what a child whose memory is corrupt sends: u16 length and message, repeated.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_hdf5_describe(const std::uint8_t* data, std::size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const shale::test::FuzzedFile fuzzed(bytes);
   const shale::InputFile& file = fuzzed.files()[0];

@@ -8,19 +8,18 @@
 #include <unistd.h>
 
 #include "formats/hdf5/foreign/hdf5_foreign.hpp"
+#include "tests/fuzz/need.hpp"
 
 // What libFuzzer has the sanitizers call when the process dies.
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
 
+using shale::test::need;
+
 // A death in the child is the HDF5 library's, and handled: it must not be told as ours.
 extern "C" int prepare_for_children() {
   return ::pthread_atfork(nullptr, nullptr, [] { __sanitizer_set_death_callback(nullptr); });
-}
-
-void need(bool is_true) {
-  if (!is_true) __builtin_trap();
 }
 
 bool is_in_bytes(const shale::Error& error) {
@@ -59,7 +58,7 @@ void read_as_foreign(const std::vector<shale::InputFile>& files) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_hdf5_scan(const std::uint8_t* data, std::size_t size) {
   const int descriptor = ::memfd_create("fuzz", MFD_CLOEXEC);
   need(descriptor >= 0 && ::write(descriptor, data, size) == static_cast<ssize_t>(size));
   std::vector<shale::InputFile> files;

@@ -8,7 +8,7 @@
 
 // Any bytes are an idx file: its elements are all that is behind its header, or its name says what
 // it is; and no header throws.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_idx(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   for (const std::string_view name : {"x", "train-images-idx3-ubyte"}) {
     const std::optional<shale::NpyHeader> header = shale::idx_header_of_file(bytes, size, name);

@@ -24,7 +24,7 @@ Span span_of(std::uint32_t side, unsigned begin, unsigned length) {
 
 // The first six bytes choose a box, a window and what becomes of it, the others are an image: any
 // bytes give a result, the same at every SIMD level, or a fault.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_image_view(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kChoices = 6;
   if (size < kChoices) return 0;
   using namespace shale;

@@ -7,7 +7,7 @@
 
 // The first byte chooses a rule, the others are an image: any bytes give a result within the
 // planned size, or a fault.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_image_work(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   using namespace shale;
   const unsigned choice = data[0];

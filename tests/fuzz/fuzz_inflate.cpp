@@ -28,7 +28,7 @@ void inflate_all(shale::Bytes stream, std::size_t step) {
 }  // namespace
 
 // Any bytes are a deflate stream, and the beginning of a gzip or zlib one.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_inflate(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   std::vector<std::byte> beginning(300);
   for (const auto compression : {shale::Compression::gzip, shale::Compression::zlib}) {

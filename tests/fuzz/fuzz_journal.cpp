@@ -6,7 +6,7 @@
 #include "shale/manifest/manifest_json.hpp"
 
 // Any line of a journal is a shard, which gives a line that is the same shard, or is damaged.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_journal(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -9,7 +9,7 @@
 
 // The first line is a pattern, each of the others a key. What is read of a pattern is written as
 // one that is read as the same; what a field captures of a key makes that key.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_key_pattern(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto next_line = [&text] {
     const std::string_view line = text.substr(0, text.find('\n'));

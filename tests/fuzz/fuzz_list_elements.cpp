@@ -35,7 +35,7 @@ std::optional<std::vector<shale::FieldPlace>> walked(const shale::Format& format
 
 // A byte for the format, one for the count, then any bytes as a list: the walk asks for none
 // outside of them, and where both take them, its elements are those that the list divides into.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_list_elements(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   std::vector<const shale::Format*> formats;
   for (const shale::Format* format : shale::all_formats()) {

@@ -38,7 +38,7 @@ void expect_error_or_end(Act act) {
 }  // namespace
 
 // Any bytes are an LMDB file: look-ups and moves give entries of it or an error, and end.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_lmdb_cursor(const std::uint8_t* data, std::size_t size) {
   const shale::test::FuzzedFile file({reinterpret_cast<const char*>(data), size});
   expect_error_or_end([&] {
     const auto map =

@@ -7,7 +7,7 @@
 
 // Any bytes are a value, or a pickled list of keys: the parsers ask for no byte outside them, and
 // what they find lies inside.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_lmdb_layout(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   const auto need_inside = [&](std::uint64_t offset, std::uint64_t length) {

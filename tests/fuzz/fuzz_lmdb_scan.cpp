@@ -41,7 +41,7 @@ void scan_as_surveyed(const std::vector<shale::InputFile>& files, std::size_t si
 }  // namespace
 
 // Any bytes are an LMDB file: scans give rows and findings, surveys a schema or an error, and end.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_lmdb_scan(const std::uint8_t* data, std::size_t size) {
   const shale::test::FuzzedFile file({reinterpret_cast<const char*>(data), size});
   const std::vector<shale::InputFile>& files = file.files();
   shale::Schema schema;

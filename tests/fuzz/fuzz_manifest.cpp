@@ -12,7 +12,7 @@
 
 // Any bytes, followed by a self-hash that is right, are a manifest: they parse, or the error is a
 // shale::Error.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_manifest(const std::uint8_t* data, std::size_t size) {
   static const std::string folder = [] {
     std::string name = (std::filesystem::temp_directory_path() / "shale-fuzz-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) __builtin_trap();

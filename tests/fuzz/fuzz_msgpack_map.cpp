@@ -7,7 +7,7 @@
 
 // Any bytes are a map, of fields or of maps of fields: the parsers ask for no byte outside of them,
 // and no entry lies outside.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_msgpack_map(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   const auto view = [&](std::uint64_t offset, std::uint64_t length) {
     if (offset > size || length > size - offset) __builtin_trap();

@@ -16,7 +16,7 @@ static void need_faithful(const shale::NpyHeader& header) {
 }
 
 // Any bytes are the front of an .npy file: they parse, or the error is a shale::Error.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_npy_header(const std::uint8_t* data, std::size_t size) {
   try {
     const shale::NpyHeader header =
         shale::parse_npy_header({reinterpret_cast<const std::byte*>(data), size}, "fuzz.npy");

@@ -29,7 +29,7 @@ void read_all(const shale::ArrayFile& array) {
 // Any bytes are an .npy or idx file, one of them in gzip, an .npz archive, or a pickle: its arrays
 // lie inside of it, or of what was made of its lists, and can be read, or the error is a
 // shale::Error about the file.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_npz(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   const shale::test::FuzzedFile file(bytes);
   try {

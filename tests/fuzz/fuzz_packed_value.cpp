@@ -56,7 +56,7 @@ void decode(shale::Bytes bytes) {
 }  // namespace
 
 // Any bytes are JSON, a pickle, a msgpack map, a frame or a block of LZ4, by the first one.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_packed_value(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
   try {

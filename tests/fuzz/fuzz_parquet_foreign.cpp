@@ -50,7 +50,7 @@ void refuse_or(const Call& call) {
 
 // Any bytes are a file of another tool: it is surveyed, scanned and unpacked, or refused. No fuzzer
 // guesses both ends of the file.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_parquet_foreign(const std::uint8_t* data, std::size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   if (size >= 8) bytes.replace(0, 4, "PAR1").replace(size - 4, 4, "PAR1");
   const shale::test::FuzzedFile file(bytes);

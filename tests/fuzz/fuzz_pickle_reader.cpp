@@ -44,7 +44,7 @@ std::uint64_t walk(const shale::PickleValue& value, std::size_t size) {
 
 // Any bytes are a pickle: the reader asks for no byte outside of them, and what it returns is a
 // tree of bounded size.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_pickle_reader(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   const auto view = [&](std::uint64_t offset, std::uint64_t length) {
     if (offset > size || length > size - offset) __builtin_trap();

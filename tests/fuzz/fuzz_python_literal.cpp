@@ -36,7 +36,7 @@ void read_words(shale::PythonScanner& in) {
 }  // namespace
 
 // Any bytes are a literal: its words are read, or the error says where it goes on otherwise.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_python_literal(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   using Encoding = shale::PythonScanner::Encoding;
   for (const Encoding encoding : {Encoding::latin1, Encoding::utf8}) {

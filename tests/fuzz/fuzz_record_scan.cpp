@@ -23,7 +23,7 @@ std::string framed(const std::string& payload) {
 // Any bytes are a shard: the scan gives rows and findings, and ends; and a file of another tool,
 // whose survey gives a schema or an error. No fuzzer guesses checksums: the bytes are also tried as
 // the payload of a frame.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_record_scan(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   shale::test::scan_as_shard(shale::record_format, bytes);
   shale::test::scan_as_surveyed(shale::record_format, bytes);

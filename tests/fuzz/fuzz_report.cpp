@@ -20,6 +20,7 @@
 #include "shale/report/page_template.hpp"
 #include "shale/report/snippets.hpp"
 
+#include "tests/fuzz/need.hpp"
 #include "tests/support/xml_check.hpp"
 
 // What `shale report` makes of a hostile dataset: words that it escapes, dtypes and numbers that it
@@ -27,11 +28,8 @@
 
 namespace {
 
+using shale::test::need;
 using shale::test::XmlCheck;
-
-void need(bool is_so) {
-  if (!is_so) __builtin_trap();
-}
 
 void need_xml(const std::string& element) { need(XmlCheck::problem_of(element).empty()); }
 
@@ -148,7 +146,7 @@ void draw(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_report(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   constexpr std::array kModes = {escape_words, count_elements, draw};

@@ -7,7 +7,7 @@
 
 // Any bytes are a file of tensors: no byte outside of them is asked for, and none that can be read
 // begins outside.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_safetensors_header(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   const auto view = [&](std::uint64_t offset, std::uint64_t length) {
     if (offset > size || length > size - offset) __builtin_trap();

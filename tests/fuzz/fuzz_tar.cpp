@@ -9,7 +9,7 @@
 
 // Any bytes are a tar archive: what its members say lies inside of it, or the error is a
 // shale::Error about the file; the same for the folder that it is.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_tar(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   try {
     shale::TarReader reader(0, size, "x");

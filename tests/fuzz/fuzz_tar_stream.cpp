@@ -58,7 +58,7 @@ std::uint64_t read_all(const std::string& path) {
 
 // Any bytes are a stream, compressed or not: each sample has the bytes that its header says, what
 // was skipped is read as far as what was given, and all else is a shale::Error.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_tar_stream(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   const shale::test::FuzzedFile file(bytes);
   const std::string path = file.files()[0].path();

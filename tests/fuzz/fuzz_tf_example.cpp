@@ -6,7 +6,7 @@
 
 // Any bytes are an Example: the parser asks for no byte outside them, and no feature lies outside
 // them.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_tf_example(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   const auto view = [&](std::uint64_t offset, std::uint64_t length) {
     if (offset > size || length > size - offset) __builtin_trap();

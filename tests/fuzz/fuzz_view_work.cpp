@@ -85,7 +85,7 @@ DrawnView alien_of(const Choices& choices, const ImageInfo& info) {
 
 // The first bytes choose what is wanted, the others are an image. Any bytes give a result, the same
 // at every SIMD level, or a fault; and a view of anything else is refused.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_view_work(const std::uint8_t* data, std::size_t size) {
   if (size < kChoices) return 0;
   Choices choices{};
   std::copy_n(data, kChoices, choices.begin());

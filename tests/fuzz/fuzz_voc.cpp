@@ -10,7 +10,7 @@
 
 // Any bytes are an XML file of a folder, and a text file of another: cells are JSON, or the error
 // is about the content.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_voc(const std::uint8_t* data, std::size_t size) {
   static const shale::test::TempDir dir;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto read = [&](auto read_form, const char* folder, const char* name) {

@@ -52,7 +52,7 @@ void salvage(std::string_view bytes) {
 
 // Any bytes are an archive of another tool, whose survey gives a schema or an error, and whose scan
 // gives rows that lie in it, whether it is whole or not.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_webdataset_foreign(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   shale::test::scan_as_surveyed(shale::webdataset_format, bytes);
   const std::string summed = with_checksums(bytes);

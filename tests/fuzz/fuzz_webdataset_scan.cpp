@@ -26,7 +26,7 @@ std::string with_sums(std::string bytes) {
 }  // namespace
 
 // Any bytes are a shard, of values and of lists: the scan gives rows and findings, and ends.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_webdataset_scan(const std::uint8_t* data, std::size_t size) {
   const std::string bytes = with_sums({reinterpret_cast<const char*>(data), size});
   shale::test::scan_as_shard(shale::webdataset_format, bytes);
   shale::test::scan_as_shard(shale::webdataset_format, bytes, shale::Kind::list);

@@ -9,7 +9,7 @@
 
 // Any bytes behind a local header are a zip archive: what its directory says lies inside of it and
 // is no longer than deflate can make it, or the error is a shale::Error about the file.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_zip(const std::uint8_t* data, std::size_t size) {
   const std::string bytes = "PK\x03\x04" + std::string(reinterpret_cast<const char*>(data), size);
   const auto check = [&](shale::FileTree& tree, const shale::WalkedFile& member) {
     const shale::ArchivedFile place = tree.place_of(member.offset);

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-// All targets are one executable, linked once: it is the target that it is called as. CMake names
-// the LLVMFuzzerTestOneInput of fuzz_X.cpp fuzz_X, and makes a link of that name for each.
+// All targets are one executable, linked once: it is the target that it is called as. fuzz_X.cpp
+// has a function fuzz_X, and CMake makes a link of that name for each.
 
 using Target = int (*)(const std::uint8_t* data, std::size_t size);
 
