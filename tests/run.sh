@@ -28,7 +28,7 @@ while (($#)); do
   shift
 done
 peers=${SHALE_PEERS:-$root/build/peers}
-at_once=$((2 * $(nproc)))  # tests wait for disks and processes as long as they compute
+at_once=$(($(nproc) + 1))  # of each suite: both run at the same time, and tests wait for disks and processes as long as they compute
 
 # From where the walks over every bit begin, of which a run takes one in so many: SHALE_TEST_SEED=N repeats them.
 export SHALE_TEST_SEED=${SHALE_TEST_SEED:-$RANDOM}
@@ -55,21 +55,27 @@ cmake --preset "$preset" -DSHALE_WERROR=ON -DSHALE_TESTS=ON -DSHALE_LIBRARY=ON -
 cmake --build --preset "$preset" --parallel "$(nproc)"
 took "build" "$begin"
 
-# Both suites run even if the first one fails, so that one run shows everything; their closing lines are printed last.
+# Both suites run at the same time, each to its end even if the other one fails; their closing lines are printed last.
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 failed=0
+interop() {
+  # SLURM's jobs first: they take longest.
+  SHALE=$root/build/$preset/shale PYTHONPATH=$root/build/$preset/python "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider --durations=25 \
+    -n "$at_once" --dist loadfile --no-loadscope-reorder tests/slurm tests/interop >"$logs/pytest" 2>&1
+}
 begin=$SECONDS
+if [[ $interop == yes ]]; then
+  interop &
+  pytest=$!
+fi
 ctest --test-dir "build/$preset" --output-on-failure --no-tests=error --parallel "$at_once" |
   tee "$logs/ctest" || failed=1
 took "ctest" "$begin"
 if [[ $interop == yes ]]; then
-  begin=$SECONDS
-  # SLURM's jobs first: they take longest.
-  SHALE=$root/build/$preset/shale PYTHONPATH=$root/build/$preset/python "$peers/bin/python" -m pytest -q -rs -p no:cacheprovider --durations=25 \
-    -n "$at_once" --dist loadfile --no-loadscope-reorder tests/slurm tests/interop |
-    tee "$logs/pytest" || failed=1
-  took "pytest" "$begin"
+  wait "$pytest" || failed=1
+  cat "$logs/pytest"
+  took "pytest, from the same second" "$begin"
 fi
 printf '\n'
 printf '%s\n' "${times[@]}"
