@@ -55,7 +55,7 @@ void put_byte(const std::string& path, std::size_t offset, char byte) {
 std::vector<std::size_t> unseen_flips(const Patient& patient, const std::string& name) {
   const std::string sound = read_text(patient.path(name));
   std::vector<std::size_t> unseen;
-  const SampledWalk walk(sound.size() * 8, 100);
+  const SampledWalk walk(sound.size() * 8, 50);
   for (std::size_t bit = walk.first; bit < sound.size() * 8; bit += walk.step) {
     const std::size_t byte = bit / 8;
     put_byte(patient.path(name), byte, static_cast<char>(sound[byte] ^ (1 << (bit % 8))));
@@ -109,7 +109,7 @@ TEST_CASE("damage: every file of the set, cut, is found by its name, by --quick 
     for (const std::string& name : patient.files()) {
       CAPTURE(name);
       const std::string sound = read_text(patient.path(name));
-      const SampledWalk walk(sound.size(), 25);
+      const SampledWalk walk(sound.size(), 12);
       for (std::size_t cut = 1 + walk.first; cut <= sound.size(); cut += walk.step) {
         const std::size_t length = sound.size() - cut;
         fs::resize_file(patient.path(name), length);
@@ -132,7 +132,7 @@ TEST_CASE("damage: the container's own scan survives every cut and every flipped
     };
     for (const ManifestFile& file : patient.shards()[0].files) {
       const std::string sound = read_text(patient.path(file.name));
-      const SampledWalk bits(sound.size() * 8, 2000), cuts(sound.size(), 300);
+      const SampledWalk bits(sound.size() * 8, 1000), cuts(sound.size(), 150);
       for (std::size_t bit = bits.first; bit < sound.size() * 8; bit += bits.step) {
         put_byte(patient.path(file.name), bit / 8,
                  static_cast<char>(sound[bit / 8] ^ (1 << (bit % 8))));
@@ -310,7 +310,7 @@ TEST_CASE("damage: a sample read by its index is never handed out changed") {
     const ReadSet sound = read_set(patient.directory());
     for (const ManifestFile& file : patient.shards()[0].files) {
       const std::string bytes = read_text(patient.path(file.name));
-      const SampledWalk walk(bytes.size(), 2000);
+      const SampledWalk walk(bytes.size(), 1000);
       for (std::size_t offset = walk.first; offset < bytes.size(); offset += walk.step) {
         put_byte(patient.path(file.name), offset, static_cast<char>(~bytes[offset]));
         const ShardReader reader(patient.directory(), sound.manifest, sound.shards[0]);

@@ -223,7 +223,7 @@ TEST_CASE("verify in parts: finds what one walk finds, in its order, for any num
     std::uint64_t found = 0;
     VerifyDepth depth = VerifyDepth::full;
     const auto places = places_to_damage(set);
-    const SampledWalk walk(places.size(), 6);
+    const SampledWalk walk(places.size(), 4);
     for (std::size_t i = walk.first; i < places.size(); i += walk.step) {
       const auto& name = places[i].first;  // a binding cannot be captured in C++ of clang 14
       const auto byte = places[i].second;

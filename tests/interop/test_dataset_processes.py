@@ -1,7 +1,7 @@
 """shale.Dataset over processes: pickled, forked, spawned, with files open or not, while threads read; never above 64 descriptors.
 
-SHALE_TEST_SPAWN_16=1 also has 16 spawned workers read a million samples; the others always do. They import torch 16 times, which
-takes longer than all the rest together. SHALE_TEST_READS=N has N samples read instead.
+SHALE_TEST_SPAWN_16=1 also has 16 spawned workers read: they import torch 16 times, which takes longer than all the rest together.
+SHALE_TEST_READS=N has each combination read N samples (default 200,000).
 """
 
 import concurrent.futures
@@ -19,7 +19,7 @@ from loader_sets import make_maps, packed
 shale_package = pytest.importorskip("shale")
 Dataset = shale_package.Dataset
 pytestmark = pytest.mark.usefixtures("collected")
-READS = int(os.environ.get("SHALE_TEST_READS", "1000000"))
+READS = int(os.environ.get("SHALE_TEST_READS", "200000"))
 METHODS = ["fork", "spawn", "forkserver"]
 COMBINATIONS = [(method, workers) for method in METHODS for workers in (1, 4, 16) if (method, workers) != ("spawn", 16)]
 if os.environ.get("SHALE_TEST_SPAWN_16"):

@@ -115,7 +115,7 @@ TEST_CASE("set swap: killed or failing at any step, it is finished by the next r
                              std::pair(Fault::kill, true), std::pair(Fault::error, true)}) {
     const Fault kind = faults.first;
     has_no_links = faults.second;
-    const SampledWalk walk(90, 30);
+    const SampledWalk walk(90, 20);
     std::size_t step = walk.first;
     for (bool was_stopped = true; was_stopped; step += walk.step) {
       CAPTURE(step);
