@@ -68,14 +68,14 @@ TEST_CASE("fixed rows: a set of runs is read row by row, and by rows a shard, as
   });
 }
 
-TEST_CASE("fixed rows: a shard holds as many rows as fit, not one more, at any limit") {
+TEST_CASE("fixed rows: a shard holds as many rows as fit, not one more, at any limit" *
+          doctest::test_suite("slow")) {
   for_each_fixed_format([](const Format& format, const Schema& schema) {
     const std::uint64_t least = largest_file_of_rows(format, schema, 1);
     const Schema wide{.fields = {{"x", Kind::tensor, DType::parse("<f8"), {40}}},
                       .has_keys = false};
     for (const Schema& one : {schema, wide}) {
-      for (std::uint64_t limit = least + 320; limit < least + 3000;
-           limit += kIsInstrumented ? 310 : 61) {
+      for (std::uint64_t limit = least + 320; limit < least + 3000; limit += 61) {
         CAPTURE(limit);
         const TempDir dir;
         SetInProgress progress(format, one, dir / "out", {.limit_bytes = limit});
@@ -184,7 +184,7 @@ TEST_CASE("fixed rows: the scan finds each flipped bit in front of the rows, and
     for (const ManifestFile& file : shard.files) {
       CAPTURE(file.name);
       const std::string path = join_path(dir / "out", file.name), whole = read_text(path);
-      const SampledWalk bits(first_row * 8, 2000), cuts(whole.size(), 500);
+      const SampledWalk bits(first_row * 8, 1000), cuts(whole.size(), 250);
       for (std::size_t bit = bits.first; bit < first_row * 8; bit += bits.step) {
         std::string flipped = whole;
         flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));

@@ -1,5 +1,4 @@
 #include "tests/contract/contract_tools.hpp"
-#include "tests/support/sampled_walk.hpp"
 
 namespace shale {
 namespace {
@@ -30,12 +29,12 @@ std::uint64_t smallest_limit(const Format& format, const SampleSet& set) {
   return extremes_of(dir / "out").largest_file;
 }
 
-TEST_CASE("bounds: no file of any shard is larger than the limit, at any limit") {
+TEST_CASE("bounds: no file of any shard is larger than the limit, at any limit" *
+          doctest::test_suite("slow")) {
   for_each_layout([](const Format& format, const Schema& schema) {
     const SampleSet set = plain_samples(schema, 60, 2000);
     const std::uint64_t smallest = smallest_limit(format, set);
-    for (std::uint64_t limit = smallest; limit < 40 * smallest;
-         limit += 1 + limit / (kIsInstrumented ? 1 : 5)) {
+    for (std::uint64_t limit = smallest; limit < 40 * smallest; limit += 1 + limit / 5) {
       CAPTURE(limit);
       const TempDir dir;
       const Manifest manifest = write_set(format, set, dir / "out", {.limit_bytes = limit});
@@ -63,7 +62,8 @@ TEST_CASE("bounds: an index that is larger than its shard is bounded too") {
   });
 }
 
-TEST_CASE("bounds: a shard is closed only when the next sample does not fit") {
+TEST_CASE("bounds: a shard is closed only when the next sample does not fit" *
+          doctest::test_suite("slow")) {
   for_each_layout([](const Format& format, const Schema& schema) {
     const SampleSet set = plain_samples(schema, 40, 500);
     const std::uint64_t limit = 3 * smallest_limit(format, set);
@@ -83,7 +83,8 @@ TEST_CASE("bounds: a shard is closed only when the next sample does not fit") {
   });
 }
 
-TEST_CASE("bounds: the limit of samples a shard holds, with whole shards but the last") {
+TEST_CASE("bounds: the limit of samples a shard holds, with whole shards but the last" *
+          doctest::test_suite("slow")) {
   for_each_layout([](const Format& format, const Schema& schema) {
     const SampleSet set = plain_samples(schema, 11, 50);
     for (const std::uint64_t limit : {1U, 2U, 5U, 11U, 12U}) {
