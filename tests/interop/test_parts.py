@@ -85,7 +85,7 @@ def test_each_rank_of_mpirun_makes_its_part(photos, tmp_path):
     """Debian's Open MPI."""
     command = ["mpirun", "-n", "3", "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
     command += [SHALE, "convert", photos, tmp_path / "parts", "--to", "record", "--shuffle", "--part", "mpi", "--jobs", "1"]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
     assert shale.parts(tmp_path / "parts").count == 3
     merged = shale.merge(tmp_path / "parts", tmp_path / "out")
     whole = shale.convert(photos, tmp_path / "whole", "record", shuffle=True)

@@ -80,7 +80,7 @@ class Cluster:
         # Jobs inherit it in turn, so that it marks whatever the cluster started: see processes().
         self.environment = inherited | {"SLURM_CONF": f"{folder}/slurm.conf", "PATH": PATH}
 
-    def run(self, *words, timeout_s=60):
+    def run(self, *words, timeout_s=180):
         """Runs a command in the cluster (SLURM_CONF says where it is); returns its stdout, raises on failure."""
         done = subprocess.run(words, env=self.environment, capture_output=True, text=True, timeout=timeout_s)
         if done.returncode != 0:

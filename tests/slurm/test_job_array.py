@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "samples/slurm/convert.sbatch"
 SHALE = os.environ.get("SHALE", str(ROOT / "build/release/shale"))
-ENDS_WITHIN_S = 180
+ENDS_WITHIN_S = 600
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY")
 os.environ.setdefault("SHALE", SHALE)
 sys.path.insert(0, str(ROOT / "tests/support"))

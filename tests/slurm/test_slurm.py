@@ -23,7 +23,7 @@ from train_job import EPOCHS, READERS, checksum
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 JOB = pathlib.Path(__file__).with_name("train_job.py")
-ENDS_WITHIN_S = 180
+ENDS_WITHIN_S = 600
 SEED = 20261121
 VALUE_BYTES = (90_000, 130_000)
 # What --mem leaves above the job's own size. Two workers may grow by that much together; a mapped LMDB is 3 times --mem.
