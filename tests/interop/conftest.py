@@ -17,6 +17,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHALE = os.environ.get("SHALE", str(ROOT / "build/release/shale"))
 
 
+def drawn(cases, most):
+    """Of cases that each take seconds, those of this run: `most` of them by SHALE_TEST_SEED (tests/run.sh), all without it."""
+    cases = list(cases)
+    seed = os.environ.get("SHALE_TEST_SEED")
+    return cases if seed is None else [cases[i] for i in sorted(random.Random(seed).sample(range(len(cases)), min(most, len(cases))))]
+
+
 def pytest_sessionstart(session):
     if not os.access(SHALE, os.X_OK):
         pytest.exit(f"{SHALE}: no such program\nhint: build it (tests/run.sh), or set SHALE to its path", returncode=2)

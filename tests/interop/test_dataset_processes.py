@@ -13,6 +13,7 @@ import sys
 import threading
 
 import pytest
+from conftest import drawn, run_shale
 from dataset_workers import digests, forked, open_files, read_all, rows_in_disorder, short_digests
 from loader_sets import make_maps, packed
 
@@ -21,7 +22,7 @@ Dataset = shale_package.Dataset
 pytestmark = pytest.mark.usefixtures("collected")
 READS = int(os.environ.get("SHALE_TEST_READS", "200000"))
 METHODS = ["fork", "spawn", "forkserver"]
-COMBINATIONS = [(method, workers) for method in METHODS for workers in (1, 4, 16) if (method, workers) != ("spawn", 16)]
+COMBINATIONS = drawn([(method, workers) for method in METHODS for workers in (1, 4, 16) if (method, workers) != ("spawn", 16)], 4)
 if os.environ.get("SHALE_TEST_SPAWN_16"):
     COMBINATIONS.append(("spawn", 16))
 multiprocessing.set_forkserver_preload(["torch"])
@@ -31,16 +32,12 @@ ROWS, SHARDS = 20_000, 7
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """20,000 samples of 100 to 1000 bytes in 7 shards."""
-    from conftest import run_shale
-
     return packed(run_shale, tmp_path_factory.mktemp("small"), ROWS, SHARDS)
 
 
 @pytest.fixture(scope="module")
 def hundred(tmp_path_factory):
     """1000 samples in 100 shards."""
-    from conftest import run_shale
-
     return packed(run_shale, tmp_path_factory.mktemp("hundred"), 1000, 100)
 
 
