@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks lib, formats, tools and python/bindings with clang-tidy and the checks of .clang-tidy: tests/clang-tidy.sh [some]
-# some: every fourth folder, from where SHALE_TEST_SEED says, and up to four that the last ten commits changed (.ci/run).
+# some: every sixth folder, from where SHALE_TEST_SEED says, and up to three that the last ten commits changed (.ci/run).
 # Builds nothing. The preset tidy joins the files of a folder into one, so that the headers are read once: minutes become one.
 # SHALE_PEERS names the Python environment with nanobind (build/peers: tests/install-deps.sh --peers).
 set -euo pipefail
@@ -18,8 +18,8 @@ if [[ ${1-} == some ]]; then
   # A clone without its history has no HEAD~10, and nothing counts as changed there.
   mapfile -t changed < <(git diff --name-only HEAD~10 -- '*.cpp' 2>/dev/null)
   mapfile -t units < <(
-    printf '%s\n' "${units[@]}" | awk -v seed="${SHALE_TEST_SEED:-0}" 'NR % 4 == seed % 4'
-    printf '%s\n' "${changed[@]}" | grep . | grep -lFf - "${units[@]}" | shuf -n 4 --random-source=<(yes "${SHALE_TEST_SEED:-0}")
+    printf '%s\n' "${units[@]}" | awk -v seed="${SHALE_TEST_SEED:-0}" 'NR % 6 == seed % 6'
+    printf '%s\n' "${changed[@]}" | grep . | grep -lFf - "${units[@]}" | shuf -n 3 --random-source=<(yes "${SHALE_TEST_SEED:-0}")
   )
 fi
 if ! printf '%s\n' "${units[@]}" | sort -u | xargs -P "$(nproc)" -n 1 clang-tidy -p build/tidy -quiet >"$log" 2>&1; then
