@@ -292,7 +292,7 @@ TEST_CASE("manifest: what it says about itself holds nothing that a terminal obe
 
 TEST_CASE("manifest: memory is bounded, and --memory is what moves the bound") {
   constexpr std::uint64_t kLeast = 16 << 20, kMore = 1 << 30;
-  const std::string spaces(20 << 20, ' ');
+  const std::string spaces(40 << 20, ' ');
   std::string values = "[0";
   for (int i = 1; i < 500'000; ++i) values += ",0";
   const TempDir dir;
