@@ -153,6 +153,7 @@ COVERED_BY = {
     "image/tiff_directory": ("tests/unit/image/test_tiff_probe.cpp", "tiff probe: every prefix is a fault"),
     "shards/value_comparison": ("tests/unit/verify/test_verify.cpp", "values that are not those of the file"),
     "shards/side_folder": ("tests/faults/test_append.py", "test_a_killed_append_goes_on_behind_its_last_complete_shard"),
+    "shards/strays": ("tests/unit/verify/test_verify_files.cpp", "strays are told by name"),
     "manifest/manifest_json": ("tests/unit/manifest/test_manifest_file.cpp", "manifest: everything comes back"),
     "data/manifest": ("tests/unit/shards/test_shard_set_writer.cpp", "shard set writer: the summary adds up the shards"),
     "datasets/arrays_beside": ("tests/interop/test_foreign_files.py", "test_only_numbers_are_unpacked"),

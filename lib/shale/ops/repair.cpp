@@ -27,9 +27,9 @@
 #include "shale/shards/place.hpp"
 #include "shale/shards/shard_set_writer.hpp"
 #include "shale/shards/side_folder.hpp"
+#include "shale/shards/strays.hpp"
 #include "shale/sources/joined_words.hpp"
 #include "shale/sources/named_folders.hpp"
-#include "shale/verify/verify_files.hpp"
 
 namespace shale {
 namespace {

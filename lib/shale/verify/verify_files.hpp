@@ -18,15 +18,6 @@ namespace shale {
 /// bytes there are to read. Errors: same as read_shard_line.
 void verify_totals(const OpenedDataset& dataset, VerifyDepth depth, VerifyLog& log);
 
-/// What lies beside a dataset under names that only shale gives, and belongs neither to it nor to
-/// an append that is under way: the first 1000 by name, and how many there are.
-struct Strays {
-  std::vector<FolderEntry> first;
-  std::uint64_t count = 0;
-};
-/// Errors: same as list_folder.
-[[nodiscard]] Strays strays_beside(const std::string& directory, const Manifest& manifest);
-
 /// Proves files as wholes: their size and, but at VerifyDepth::quick, their hash.
 class FileChecks {
  public:
