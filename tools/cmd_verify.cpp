@@ -17,6 +17,7 @@
 #include "shale/datasets/file_set.hpp"
 #include "shale/datasets/foreign_file.hpp"
 #include "shale/datasets/index_change.hpp"
+#include "shale/datasets/set_index.hpp"
 #include "shale/folders/folder_request.hpp"
 #include "shale/labels/label_pattern.hpp"
 #include "shale/labels/sample_choice.hpp"
@@ -211,7 +212,9 @@ std::string hint_for(const VerifyReport& report, const VerifyRequest& request) {
   if (std::all_of(findings.begin(), findings.end(), is_sidecar))
     return fmt::format("'{}' rebuilds indexes and block lists", index);
   if (holds_dataset(dataset)) return hint_of_repair(dataset);
-  if (holds_set(dataset)) {
+  const bool is_set = holds_set(dataset);
+  const std::string folder = folder_of_set_index(dataset, request.index_folder);
+  if (is_set && !folder.empty() && is_manifest(DatasetPaths(folder).manifest)) {
     return fmt::format(
         "copy these files again from an intact copy; where the change is intended, '{}' indexes "
         "the set as it is",
@@ -219,9 +222,9 @@ std::string hint_for(const VerifyReport& report, const VerifyRequest& request) {
   }
   if (may_be_saved(dataset, {})) {
     return fmt::format(
-        "copy the file again from an intact copy; 'shale convert {} OUT --to record --on-error "
-        "skip' takes what is whole of it",
-        printable(dataset));
+        "copy {} again from an intact copy; 'shale convert {} OUT --to record --on-error skip' "
+        "takes what is whole of {}",
+        is_set ? "these files" : "the file", printable(dataset), is_set ? "them" : "it");
   }
   return "copy these files again from an intact copy, or convert the source again with --overwrite";
 }

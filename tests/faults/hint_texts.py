@@ -62,6 +62,7 @@ NOT_FOLLOWED = {
         "name the files of one, as in 'shale info \\\"{}\\\"'; 'shale convert' makes a dataset of each",
         "name the files of one split, as in 'shale info \\\"{}\\\"'",
         "name one of them, as in 'shale info {}'",
+        "leave out --sample: the whole file is read then",
     ),
     "of tar archives of samples: done in tests/interop/test_webdataset_foreign.py": (
         "restore it from an intact copy; if it is compressed, decompress it; 'shale convert {} OUT --to record --parse webdataset --on-error skip' takes what is whole of an archive of samples",

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 
 import h5py
 import numpy as np
@@ -100,15 +101,21 @@ def test_index_and_info_are_as_before(packed):
     assert packed.suffix == ".tfrecord" or b"not read in place" in run_shale("info", packed).stdout
 
 
-def test_verify_names_the_rows_of_every_damaged_chunk(tmp_path):
-    path = tmp_path / "x.h5"
-    hdf5(path, compression="gzip", fletcher32=True)
+def damage_chunks(path, *numbers):
+    """One bit of each of these chunks of `x`; what h5py says of them."""
     content = bytearray(path.read_bytes())
     with h5py.File(path) as file:
-        chunks = [file["x"].id.get_chunk_info(number) for number in (2, 7)]
+        chunks = [file["x"].id.get_chunk_info(number) for number in numbers]
     for chunk in chunks:
         content[chunk.byte_offset + chunk.size // 2] ^= 1
     path.write_bytes(content)
+    return chunks
+
+
+def test_verify_names_the_rows_of_every_damaged_chunk(tmp_path):
+    path = tmp_path / "x.h5"
+    hdf5(path, compression="gzip", fletcher32=True)
+    chunks = damage_chunks(path, 2, 7)
 
     told = json.loads(run_shale("verify", path, "--json", code=3).stdout)
 
@@ -141,6 +148,31 @@ def test_a_set_of_them_is_read(tmp_path):
     assert run_shale("cat", folder, "27", "--field", "x").stdout == NUMBERS[7].tobytes()
     assert json.loads(run_shale("report", folder, "--json").stdout)["samples"] == 2 * ROWS
     assert json.loads(run_shale("verify", folder, "--json").stdout)["samples"] == 2 * ROWS
+
+
+def test_verify_of_a_set_names_each_damaged_file_and_a_way_to_what_is_whole(tmp_path):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    for name in "abcd":
+        hdf5(folder / f"{name}.h5", compression="gzip", fletcher32=True)
+    damage_chunks(folder / "b.h5", 2)
+    damage_chunks(folder / "d.h5", 0, 7)
+
+    told = json.loads(run_shale("verify", folder, "--json", code=3).stdout)
+    hint = run_shale("verify", folder, code=3).stderr.decode().splitlines()[-1]
+    command = re.search(r"'shale (convert .*)'", hint).group(1).replace("OUT", str(tmp_path / "out"))
+    run_shale(*command.split(), code=4)
+
+    assert [finding["file"] for finding in told["first_findings"]] == ["b.h5", "d.h5", "d.h5"]
+    assert told["samples"] == 4 * ROWS
+    whole = json.loads(run_shale("info", tmp_path / "out", "--json").stdout)["samples"]
+    assert whole == 4 * ROWS - 4 - 4 - 4
+
+
+def test_a_part_of_what_has_no_blocks_is_refused(tmp_path):
+    parquet(tmp_path / "x.parquet", "snappy")
+    assert b"hint: leave out --sample" in run_shale("verify", tmp_path / "x.parquet", "--sample", "5%", code=1).stderr
+    run_shale("verify", tmp_path / "x.parquet")
 
 
 def test_it_is_compared_with_what_was_made_of_it(packed, tmp_path):

@@ -37,6 +37,16 @@ bool read_shards(const VerifyRequest& request, OpenedDataset& dataset, VerifyLog
   return true;
 }
 
+// What was opened with takes_damaged: how much of it is whole, and where it is not.
+void add_lost(const OpenedDataset& dataset, VerifyLog& log) {
+  log.report().samples = dataset.manifest.digest.samples;
+  for (const LostSamples& lost : dataset.lost) {
+    log.report().samples += lost.range.samples;
+    log.add(finding_of_lost(lost));
+  }
+  for (const std::string& note : dataset.notes) log.note(note);
+}
+
 // No samples can be located in it: what it is unpacked into shows what of it is whole.
 void check_unpacked(const VerifyRequest& request, const std::string& file, VerifyLog& log) try {
   const OpenedDataset dataset = open_dataset({.path = file,
@@ -44,13 +54,8 @@ void check_unpacked(const VerifyRequest& request, const std::string& file, Verif
                                               .unpacking = Unpacking::if_refused,
                                               .takes_damaged = true},
                                              log.events());
-  log.report().samples = dataset.manifest.digest.samples;
   log.report().proves_container = format_of(dataset.manifest).can.self_checksummed;
-  for (const LostSamples& lost : dataset.lost) {
-    log.report().samples += lost.range.samples;
-    log.add(finding_of_lost(lost));
-  }
-  for (const std::string& note : dataset.notes) log.note(note);
+  add_lost(dataset, log);
   log.note(note_on_unpacked(file));
 } catch (const Error& error) {
   log.add_damage(error, "");
@@ -91,8 +96,12 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
     report.samples += survey.samples;  // those that have no index row
     report.proves_container = compares_own;
     if (compares_own) report.bytes += files[0].size();
-    if (auto note = note_on_packed(file, survey.schema, survey.layout); !note.empty())
-      return log.note(std::move(note));
+    if (auto note = note_on_packed(file, survey.schema, survey.layout); !note.empty()) {
+      if (!request.part) return log.note(std::move(note));
+      throw Error(Code::unsupported, "has compressed values, of which there are no lists of blocks")
+          .at(file)
+          .hint("leave out --sample: the whole file is read then");
+    }
   } catch (const Error& error) {
     const bool may_unpack = !change && !request.part && format.unpack != nullptr;
     if (may_unpack && error.code() == Code::unsupported) return check_unpacked(request, file, log);
@@ -138,38 +147,55 @@ bool check_state_of_file(const VerifyRequest& request, const std::string& file, 
   return true;
 }
 
+// Opening a set ends at its first damaged file: here is what is damaged of all of them.
+void check_damaged_set(DatasetRequest opening, const Error& first, VerifyLog& log) {
+  opening.takes_damaged = true;
+  try {
+    const OpenedDataset dataset = open_dataset(opening, log.events());
+    if (!dataset.lost.empty()) return add_lost(dataset, log);
+  } catch (const Error& error) {
+    if (error.code() == Code::interrupted) throw;
+  }
+  log.add_damage(first, "");
+}
+
 // The files of a set, each with its index if it has one.
-std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, VerifyLog& log) try {
-  const DatasetRequest opening{.path = request.dataset,
-                               .index_folder = request.index_folder,
-                               .generator = request.generator,
-                               .memory_bytes = request.memory_bytes,
-                               .unpacking = Unpacking::if_refused,
-                               .trusts_sizes = true};
-  OpenedDataset dataset = open_dataset(opening, log.events());
-  // Else blocks and checksums name what differs.
-  const bool is_proved =
-      dataset.manifest.layout.has_checksums && request.depth != VerifyDepth::quick;
-  if (!is_proved && is_manifest(dataset.paths.manifest))
-    refuse_changed_members(opening, dataset, log.events());
-  for (std::string& note : dataset.notes) log.note(std::move(note));
-  verify_totals(dataset, request.depth, log);
-  if (!dataset.manifest.layout.has_checksums) {
+std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, VerifyLog& log) {
+  DatasetRequest opening = opening_of(request);
+  opening.trusts_sizes = true;
+  try {
+    OpenedDataset dataset = open_dataset(opening, log.events());
+    // Else blocks and checksums name what differs.
+    const bool is_proved =
+        dataset.manifest.layout.has_checksums && request.depth != VerifyDepth::quick;
+    if (!is_proved && is_manifest(dataset.paths.manifest))
+      refuse_changed_members(opening, dataset, log.events());
+    for (std::string& note : dataset.notes) log.note(std::move(note));
+    verify_totals(dataset, request.depth, log);
+    if (dataset.manifest.layout.has_checksums) return dataset;
     log.report().proves_payload = false;
     if (dataset.is_unpacked) return dataset;
     log.note(fmt::format(
         "only the structure of the files is checked: not all of them have an index with "
         "checksums; run '{}' to add them",
         index_command(request.dataset, request.index_folder, Dialect::plain, true)));
+    return dataset;
+  } catch (const Error& error) {
+    if (error.code() != Code::damaged) throw;
+    check_damaged_set(opening, error, log);
+    return std::nullopt;
   }
-  return dataset;
-} catch (const Error& error) {
-  if (error.code() != Code::damaged) throw;
-  log.add_damage(error, "");
-  return std::nullopt;
 }
 
 }  // namespace
+
+DatasetRequest opening_of(const VerifyRequest& request) {
+  return {.path = request.dataset,
+          .index_folder = request.index_folder,
+          .generator = request.generator,
+          .memory_bytes = request.memory_bytes,
+          .unpacking = Unpacking::if_refused};
+}
 
 bool compares_container(const VerifyRequest& request, const Format& format,
                         const ShardLayout& layout, const InputFile& file) {

@@ -8,6 +8,9 @@
 
 namespace shale {
 
+/// How what another tool wrote is opened to be verified.
+[[nodiscard]] DatasetRequest opening_of(const VerifyRequest& request);
+
 /// True if what there is to prove a file of another tool by are the checksums of its container, and
 /// they are to be compared.
 [[nodiscard]] bool compares_container(const VerifyRequest& request, const Format& format,

@@ -309,13 +309,9 @@ void compare_with_source(const VerifyRequest& request, const OpenedDataset& data
 void compare_unindexed(const VerifyRequest& request, VerifyLog& log) {
   const std::string& against = request.against.front();
   const bool is_folder = look_at(against) == Place::other_folder && !file_of_path(against);
-  const OpenedDataset dataset = open_dataset({.path = request.dataset,
-                                              .index_folder = request.index_folder,
-                                              .with_checksums = !is_folder,
-                                              .generator = request.generator,
-                                              .memory_bytes = request.memory_bytes,
-                                              .unpacking = Unpacking::if_refused},
-                                             log.events());
+  DatasetRequest opening = opening_of(request);
+  opening.with_checksums = !is_folder;
+  const OpenedDataset dataset = open_dataset(opening, log.events());
   prove_source(request, log.events());
   verify_against(request, dataset, log);
 }
