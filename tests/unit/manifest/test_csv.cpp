@@ -6,6 +6,7 @@
 
 #include "shale/manifest/csv.hpp"
 
+#include "tests/support/sampled_walk.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace shale {
@@ -152,7 +153,8 @@ TEST_CASE(
     "csv: however many threads parse it, rows, their numbers and the first error are the same") {
   const std::string marks = "\"q\"\"\r\n,\n\"";
   std::string many, quoted, blanks, words;
-  for (int i = 0; i < 40'000; ++i) {
+  constexpr int kRows = kIsInstrumented ? 15'000 : 40'000;
+  for (int i = 0; i < kRows; ++i) {
     const std::string number = std::to_string(i);
     many += "folder/file " + number + ".jpg," + number + (i % 7 == 0 ? "\r\n" : "\n");
     quoted += (i % 3 == 0 ? marks : number) + "," + marks + "\r\n";
@@ -184,7 +186,8 @@ TEST_CASE(
     CAPTURE(content.substr(0, 40));
     write_file(dir / "list.csv", content);
     const std::string by_one = read_by(1, dir / "list.csv");
-    for (const unsigned threads : {2U, 4U}) CHECK((read_by(threads, dir / "list.csv") == by_one));
+    if (!kIsInstrumented) CHECK((read_by(2, dir / "list.csv") == by_one));
+    CHECK((read_by(4, dir / "list.csv") == by_one));
   }
 }
 
