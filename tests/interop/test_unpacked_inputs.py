@@ -213,3 +213,30 @@ def test_rows_that_were_never_written_have_the_fill_value(chunks, tmp_path):
             assert "x" not in dataset[0] or all((dataset[row]["x"] == expected[row]).all() for row in range(9))
     assert b"never written" in run_shale("info", path).stdout
     run_shale("cat", path, "8", "--field", "x", code=1)
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("more", [{}, {"chunks": (4,)}, {"chunks": (4,), "compression": "gzip"}], ids=["in one piece", "chunked", "gzip"])
+def test_big_endian_numbers_of_one_axis_are_turned(dtype, more, tmp_path):
+    """No kind of integer or real holds float16, uint64 and complex numbers: they are tensors, which stay as they lie where nobody looks."""
+    path, numbers = tmp_path / "x.h5", np.arange(1, 11).astype(dtype)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=numbers.astype(numbers.dtype.newbyteorder(">")), **more)
+    run_shale("convert", path, tmp_path / "out", "--to", "record")
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [sample["x"] for sample in dataset] == numbers.tolist()
+    shown = run_shale("cat", path, "6", "--field", "x").stdout
+    assert shown == numbers[6].tobytes() or float(shown) == 7
+
+
+@pytest.mark.parametrize("more", [{}, {"compression": "gzip"}, {"compression": "gzip", "fletcher32": True}], ids=["plain", "gzip", "sums"])
+def test_chunks_that_were_never_written_are_no_damage(more, tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("x", shape=(30, 5), dtype="i4", fillvalue=-7, chunks=(4, 2), **more)
+        dataset[8:12] = 1
+        wanted = dataset[...]
+    assert json.loads(run_shale("verify", path, "--json").stdout)["samples"] == 30
+    run_shale("convert", path, tmp_path / "out", "--to", "record", "--on-error", "skip")
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert np.array_equal([sample["x"] for sample in dataset], wanted)

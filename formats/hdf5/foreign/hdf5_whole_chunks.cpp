@@ -165,17 +165,23 @@ void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
     return;
   }
   std::uint64_t found = 0;
+  std::set<std::uint64_t> absent;
   Corner corner(dataset_.shape.size(), 0);
   do {
     const auto chunk = file.stored_chunk(set, corner);
+    const std::uint64_t number = corner[dataset_.axis] / dataset_.chunk[dataset_.axis];
     found += chunk ? 1 : 0;
-    if (!chunk || !is_whole(*chunk, dataset_, filters))
-      lost_.insert(corner[dataset_.axis] / dataset_.chunk[dataset_.axis]);
+    if (!chunk)
+      absent.insert(number);
+    else if (!is_whole(*chunk, dataset_, filters))
+      lost_.insert(number);
   } while (next_corner(corner, dataset_));
   hsize_t count = 0;
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   const bool is_counted = H5Dget_num_chunks(set, space.id(), &count) >= 0;
-  if (is_counted && count != found) distrust_disorder(set, count);
+  if (is_counted && count == found) return;  // those that are absent were never written
+  lost_.merge(absent);
+  if (is_counted) distrust_disorder(set, count);
 }
 
 // The index of chunks is in the order of their corners. Of one that is not, what is out of order is

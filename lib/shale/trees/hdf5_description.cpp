@@ -10,6 +10,7 @@
 #include "shale/data/dtype.hpp"
 #include "shale/data/field_name.hpp"
 #include "shale/data/fixed_value.hpp"
+#include "shale/data/schema.hpp"
 
 namespace shale {
 namespace {
@@ -181,8 +182,11 @@ std::string Hdf5Dataset::field_name() const {
 }
 
 bool Hdf5Dataset::has_to_be_turned() const {
-  return descr.starts_with('>') &&
-         (shape.size() > 1 || !element_shape.empty() || type == Hdf5Type::vlen_numbers);
+  if (!descr.starts_with('>')) return false;
+  if (shape.size() > 1 || !element_shape.empty() || type == Hdf5Type::vlen_numbers) return true;
+  // A number a sample, which is turned as it is read, unless none of the kinds of numbers holds it.
+  const Field field = field_of_column(name, DType::parse("<" + descr.substr(1)), {});
+  return is_located(field.kind);
 }
 
 std::vector<std::uint64_t> Hdf5Dataset::all_sides() const {
