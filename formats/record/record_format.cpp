@@ -41,6 +41,8 @@ int bid_for_record(const Probe& probe) {
   if (probe.file_bytes == 0 && probe.path.ends_with(kSuffixes[0])) return 1;
   if (probe.head.size() < kFrameHeaderBytes || probe.file_bytes < kFrameBytes) return 0;
   if (compression_of_frames(probe.head)) return 32;
+  if (probe.file_bytes == probe.head.size() && is_gzip_of_nothing(probe.head))
+    return probe.path.find(kSuffixes[0]) != std::string_view::npos ? 1 : 0;
   const FrameHeader header = read_frame_header(probe.head.first<kFrameHeaderBytes>());
   if (!header.is_trusted()) return probe.path.ends_with(kSuffixes[0]) ? 1 : 0;
   constexpr std::byte kFeaturesTag{0x0a};

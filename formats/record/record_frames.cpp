@@ -41,6 +41,15 @@ FrameHeader read_frame_header(std::span<const std::byte, kFrameHeaderBytes> byte
   return header;
 }
 
+bool is_gzip_of_nothing(Bytes file) {
+  constexpr std::size_t kLeast = 20, kTrailer = 8;  // CRC-32 and length, both 0
+  if (file.size() < kLeast || file[0] != std::byte{0x1f} || file[1] != std::byte{0x8b})
+    return false;
+  std::array<std::byte, 1> first{};
+  return inflate_beginning(Compression::gzip, file, first) == 0 &&
+         std::ranges::all_of(file.last(kTrailer), [](std::byte b) { return b == std::byte{0}; });
+}
+
 std::optional<Compression> compression_of_frames(Bytes head) {
   if (head.size() < 2) return std::nullopt;
   const auto first = std::to_integer<unsigned>(head[0]),

@@ -45,6 +45,9 @@ struct FrameHeader {
 };
 [[nodiscard]] FrameHeader read_frame_header(std::span<const std::byte, kFrameHeaderBytes> bytes);
 
+/// Whether all bytes of a file are gzip's of no bytes: no record is in it.
+[[nodiscard]] bool is_gzip_of_nothing(Bytes file);
+
 /// What the frames of a file were compressed with, from the beginning of the file; nullopt if they
 /// were not, or if there are no frames.
 [[nodiscard]] std::optional<Compression> compression_of_frames(Bytes head);

@@ -489,7 +489,9 @@ void refuse_compressed(const InputFile& file) {
 Packing packing_of_frames(const InputFile& file) {
   std::array<std::byte, 4096> head;
   const std::uint64_t filled = file.read_some(0, head);
-  const std::optional<Compression> found = compression_of_frames(Bytes(head).first(filled));
+  const Bytes bytes = Bytes(head).first(filled);
+  if (filled == file.size() && is_gzip_of_nothing(bytes)) return Packing::gzip;
+  const std::optional<Compression> found = compression_of_frames(bytes);
   if (!found) return Packing::none;
   return *found == Compression::gzip ? Packing::gzip : Packing::zlib;
 }

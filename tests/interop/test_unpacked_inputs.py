@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 
 import h5py
 import numpy as np
@@ -167,6 +168,21 @@ def test_verify_of_a_set_names_each_damaged_file_and_a_way_to_what_is_whole(tmp_
     assert told["samples"] == 4 * ROWS
     whole = json.loads(run_shale("info", tmp_path / "out", "--json").stdout)["samples"]
     assert whole == 4 * ROWS - 4 - 4 - 4
+
+
+def test_a_compressed_file_without_records_is_a_member_like_any_other(tmp_path):
+    """Beam and tf.data write such shards."""
+    folder = tmp_path / "set"
+    folder.mkdir()
+    records(folder / "packed.tfrecord")
+    (folder / "packed.tfrecord").rename(folder / "a.tfrecord.gz")
+    (folder / "plain.h5").unlink()
+    shutil.rmtree(folder / "written")
+    (folder / "b.tfrecord.gz").write_bytes(gzip.compress(b""))
+    assert json.loads(run_shale("verify", folder, "--json").stdout)["samples"] == ROWS
+    assert json.loads(run_shale("verify", folder / "b.tfrecord.gz", "--json").stdout)["samples"] == 0
+    assert run_shale("ls", folder, "--tsv").stdout == run_shale("ls", folder / "a.tfrecord.gz", "--tsv").stdout
+    run_shale("convert", folder, tmp_path / "out", "--to", "record")
 
 
 def test_a_part_of_what_has_no_blocks_is_refused(tmp_path):

@@ -242,7 +242,8 @@ class Indexing {
 
   const Format& describe_file() {
     events_.stop_if_asked();
-    const Format& format = format_of_file(files_[0], parsing_);
+    const Format& format =
+        request_.format != nullptr ? *request_.format : format_of_file(files_[0], parsing_);
     if (known_) {
       adopt_known();
       return format;

@@ -42,8 +42,9 @@ struct ForeignRequest {
   /// With `schema`: the fields whose values are next to the index (ShardLayout::has_values) since
   /// they do so in some file of the set; the empty name: the keys.
   std::set<std::string> beside = {};
-  bool drops_keys = false;     ///< with `schema`: the set has none (JoinedFiles)
-  bool takes_damaged = false;  ///< for index_without_name: only what is whole (Format::salvage)
+  bool drops_keys = false;         ///< with `schema`: the set has none (JoinedFiles)
+  bool takes_damaged = false;      ///< for index_without_name: only what is whole (Format::salvage)
+  const Format* format = nullptr;  ///< null: as it is recognized, which one without bytes is not
 };
 
 /// ForeignRequest::beside of such an index.

@@ -156,8 +156,10 @@ bool index_unpacked(OpenedDataset& dataset, const DatasetRequest& request, Forei
   if (!unpacked) return false;
   const std::string file = std::exchange(indexing.file, unpacked->file->link());
   indexing.takes_damaged = false;
+  const Format& format = format_of_file(InputFile(file), indexing.parsing);
+  if (InputFile(indexing.file).size() == 0) indexing.format = &format;
   // Whatever the file was; of a map of keys the values are others.
-  const bool is_map = format_of_file(InputFile(file), indexing.parsing).open_map != nullptr;
+  const bool is_map = format.open_map != nullptr;
   const bool stays_samples = indexing.parsing.dialect == Dialect::webdataset;
   if (indexing.parsing.is_given() && !is_map && !stays_samples) indexing.parsing = Dialect::plain;
   if (unpacked->report.is_own) indexing.parsing = {};
