@@ -185,10 +185,8 @@ def test_a_compressed_file_without_records_is_a_member_like_any_other(tmp_path):
     run_shale("convert", folder, tmp_path / "out", "--to", "record")
 
 
-def test_a_part_of_what_has_no_blocks_is_refused(tmp_path):
-    parquet(tmp_path / "x.parquet", "snappy")
-    assert b"hint: leave out --sample" in run_shale("verify", tmp_path / "x.parquet", "--sample", "5%", code=1).stderr
-    run_shale("verify", tmp_path / "x.parquet")
+def test_a_part_of_what_has_no_blocks_is_refused(packed):
+    assert b"hint: leave out --sample" in run_shale("verify", packed, "--sample", "5%", code=1).stderr
 
 
 def test_it_is_compared_with_what_was_made_of_it(packed, tmp_path):

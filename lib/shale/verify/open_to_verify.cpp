@@ -56,9 +56,16 @@ void check_unpacked(const VerifyRequest& request, const std::string& file, Verif
                                              log.events());
   log.report().proves_container = format_of(dataset.manifest).can.self_checksummed;
   add_lost(dataset, log);
-  log.note(note_on_unpacked(file));
+  if (dataset.lost.empty()) log.note(note_on_unpacked(file));
 } catch (const Error& error) {
   log.add_damage(error, "");
+}
+
+void refuse_part_of_unpacked(const VerifyRequest& request, const std::string& file) {
+  if (!request.part) return;
+  throw Error(Code::unsupported, "has compressed values, of which there are no lists of blocks")
+      .at(file)
+      .hint("leave out --sample: the whole file is read then");
 }
 
 // A file of another tool whose index is missing, or of an earlier state: its structure is all
@@ -97,14 +104,15 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
     report.proves_container = compares_own;
     if (compares_own) report.bytes += files[0].size();
     if (auto note = note_on_packed(file, survey.schema, survey.layout); !note.empty()) {
-      if (!request.part) return log.note(std::move(note));
-      throw Error(Code::unsupported, "has compressed values, of which there are no lists of blocks")
-          .at(file)
-          .hint("leave out --sample: the whole file is read then");
+      refuse_part_of_unpacked(request, file);
+      return log.note(std::move(note));
     }
   } catch (const Error& error) {
-    const bool may_unpack = !change && !request.part && format.unpack != nullptr;
-    if (may_unpack && error.code() == Code::unsupported) return check_unpacked(request, file, log);
+    const bool may_unpack = !change && format.unpack != nullptr;
+    if (may_unpack && error.code() == Code::unsupported) {
+      refuse_part_of_unpacked(request, file);
+      return check_unpacked(request, file, log);
+    }
     if (!change || !is_about_bytes(error) || error.code() == Code::damaged)
       log.add_damage(error, "");
   }
