@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "shale/base/bytes.hpp"
 #include "shale/base/finding.hpp"
@@ -98,7 +99,9 @@ class FrameWalk {
 
 /// What is lost of a damaged file: frames without their checksum, and all bytes between a length
 /// that cannot be trusted and the next frame that is whole. Reads everything. Errors: Code::io.
-[[nodiscard]] LostRanges find_lost_frames(const InputFile& file, const WalkProgress& progress);
+/// `cut`: why the file ends before all was in it, which is a range of its own.
+[[nodiscard]] LostRanges find_lost_frames(const InputFile& file, const WalkProgress& progress,
+                                          const std::optional<std::string>& cut = std::nullopt);
 /// Errors: Code::damaged if there is nothing else in the file.
 void refuse_all_lost(const InputFile& file, const LostRanges& lost);
 

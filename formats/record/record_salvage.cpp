@@ -18,7 +18,7 @@ class LostFrames {
   LostFrames(const InputFile& file, const WalkProgress& progress)
       : file_(file), pace_(progress, file.size()), window_(file, kPayloadWindow) {}
 
-  LostRanges find() {
+  LostRanges find(const std::optional<std::string>& cut) {
     for (std::uint64_t position = 0; position < file_.size();) {
       FrameWalk frames(file_, view_, pace_, position);
       const std::optional<RecordFrame> frame = frames.next();
@@ -44,6 +44,8 @@ class LostFrames {
                        .why = std::move(damage->message)});
       position = end;
     }
+    if (cut && (lost_.empty() || lost_.back().offset + lost_.back().length < file_.size()))
+      lost_.push_back({.offset = file_.size(), .before = whole_, .samples = 0, .why = *cut});
     return std::move(lost_);
   }
 
@@ -115,8 +117,9 @@ class LostFrames {
 
 }  // namespace
 
-LostRanges find_lost_frames(const InputFile& file, const WalkProgress& progress) {
-  return LostFrames(file, progress).find();
+LostRanges find_lost_frames(const InputFile& file, const WalkProgress& progress,
+                            const std::optional<std::string>& cut) {
+  return LostFrames(file, progress).find(cut);
 }
 
 void refuse_all_lost(const InputFile& file, const LostRanges& lost) {

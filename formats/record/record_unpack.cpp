@@ -241,9 +241,7 @@ void copy_whole_frames(const InputFile& file, const LostRanges& lost, const Name
 // Of a file of episodes nobody knows between which of its steps.
 LostRanges lost_of(const UnpackRequest& request, const InputFile& frames,
                    const std::optional<std::string>& cut) {
-  LostRanges lost = find_lost_frames(frames, {});
-  if (cut && (lost.empty() || lost.back().offset + lost.back().length < frames.size()))
-    lost.push_back({.offset = frames.size(), .samples = 0, .why = *cut});
+  LostRanges lost = find_lost_frames(frames, {}, cut);
   refuse_all_lost(frames, lost);
   for (LostRange& range : lost) {
     if (frames.path() != request.file.path()) range.why += ", in what it is decompressed to";

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import shale
 from conftest import run_shale
+from foreign_files import write_records
 
 ROWS = 20
 NUMBERS = np.random.default_rng(5).integers(0, 50, (ROWS, 6), dtype="i4")
@@ -168,6 +169,29 @@ def test_verify_of_a_set_names_each_damaged_file_and_a_way_to_what_is_whole(tmp_
     assert told["samples"] == 4 * ROWS
     whole = json.loads(run_shale("info", tmp_path / "out", "--json").stdout)["samples"]
     assert whole == 4 * ROWS - 4 - 4 - 4
+
+
+@pytest.mark.parametrize("kind", ["examples", "bytes"])
+def test_of_a_damaged_gzip_stream_each_whole_record_comes_out_once(kind, tmp_path):
+    """Bytes in the middle are read on: their record is lost, and the checksum at the end fails, too."""
+    path, out = tmp_path / "packed.tfrecord", tmp_path / "out"
+    records(path)
+    if kind == "bytes":
+        write_records(tmp_path / "bytes.tfrecord", [row.tobytes() for row in NUMBERS])
+        path.write_bytes(gzip.compress((tmp_path / "bytes.tfrecord").read_bytes()))
+    field, written = "x" if kind == "examples" else "value", [row.tobytes() for row in NUMBERS]
+    sound = path.read_bytes()
+    both = 0
+    for place in range(len(sound) // 4, len(sound) - 8, len(sound) // 40):
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :])
+        shutil.rmtree(out, ignore_errors=True)
+        if run_shale("convert", path, out, "--to", "record", "--on-error", "skip", "--max-errors", "100%", code=(3, 4)).returncode == 3:
+            continue
+        with shale.Dataset(out) as dataset:
+            numbers = [written.index(bytes(sample[field])) for sample in dataset]
+        assert numbers == sorted(set(numbers)), place
+        both += 0 < len(numbers) < ROWS and "checksum mismatch" in (out / "skipped.csv").read_text()
+    assert both > 0
 
 
 def test_a_compressed_file_without_records_is_a_member_like_any_other(tmp_path):
