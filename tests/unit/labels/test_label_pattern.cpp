@@ -51,6 +51,14 @@ TEST_CASE("label pattern: one that says nothing of the label is refused") {
   }
 }
 
+TEST_CASE("label pattern: a label of half a letter is refused, with the name") {
+  const std::string name = "s\xC3\xBC_1.jpg";
+  const Error error = error_of([&] { (void)LabelPattern("(?P<label>s.)").label_in(name); });
+  CHECK(error.code() == Code::usage);
+  CHECK(error.file() == name);
+  CHECK(LabelPattern("(?P<label>[^_]+)").label_in(name) == "s\xC3\xBC");
+}
+
 TEST_CASE("label pattern: an expression that would be at it for years is refused, with the name") {
   const std::string name = std::string(60, 'a') + "!.jpg";
   for (const char* text : {"(?P<label>(a+)+)$", "(?P<label>(?:a|a)*)b", "(?P<label>(?:|){60})x"}) {
