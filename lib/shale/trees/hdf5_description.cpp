@@ -184,7 +184,8 @@ std::string Hdf5Dataset::field_name() const {
 bool Hdf5Dataset::has_to_be_turned() const {
   if (!descr.starts_with('>')) return false;
   if (shape.size() > 1 || !element_shape.empty() || type == Hdf5Type::vlen_numbers) return true;
-  // One number per sample, which is turned as it is read, unless none of the kinds of numbers holds it.
+  // One number per sample, which is turned as it is read, unless none of the kinds of numbers holds
+  // it.
   const Field field = field_of_column(name, DType::parse("<" + descr.substr(1)), {});
   return is_located(field.kind);
 }
