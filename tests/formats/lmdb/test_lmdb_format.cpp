@@ -92,7 +92,8 @@ TEST_CASE("lmdb shard: liblmdb finds the encoded samples under 8-digit keys from
   CHECK(test::difference(LmdbJudge(dir / "a.lmdb"), expected) == "");
 }
 
-TEST_CASE("lmdb sizer: foretells the file's size to the byte, for random sets") {
+TEST_CASE("lmdb sizer: foretells the file's size to the byte, for random sets" *
+          doctest::test_suite("slow")) {
   const Schema schemas[] = {test::schema_of(lmdb_format.can.kinds),
                             {.fields = {{"image", Kind::bytes, {}, {}}}}};
   for (const Schema& schema : schemas) {

@@ -126,7 +126,7 @@ TEST_CASE("lmdb page writer: 100,000 entries of mixed sizes") {
   CHECK(verdict(entries) == "");
 }
 
-TEST_CASE("lmdb page writer: a million tiny values") {
+TEST_CASE("lmdb page writer: a million tiny values" * doctest::test_suite("slow")) {
   CHECK(verdict(entries_of(1'000'000, 3)) == "");
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("lmdb page writer: keys of 511 bytes make a deep tree") {
   CHECK(verdict(entries) == "");
 }
 
-TEST_CASE("lmdb page writer: keys and values of random sizes") {
+TEST_CASE("lmdb page writer: keys and values of random sizes" * doctest::test_suite("slow")) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
@@ -183,7 +183,7 @@ TEST_CASE("lmdb page writer: keys and values of random sizes") {
   }
 }
 
-TEST_CASE("lmdb page writer: one value of 1 GiB") {
+TEST_CASE("lmdb page writer: one value of 1 GiB" * doctest::test_suite("slow")) {
   const TempDir dir;
   if (std::filesystem::space(dir.path()).available < (std::uint64_t{2} << 30)) {
     MESSAGE("skipped: there is no room for 1 GiB in ", dir.path());
