@@ -2,7 +2,7 @@
 
 namespace shale::test {
 
-/// A finding, for libFuzzer, if it is not so.
+/// libFuzzer reports a finding unless it is so.
 inline void need(bool is_so) {
   if (!is_so) __builtin_trap();
 }

@@ -24,11 +24,11 @@ Error bad_pattern_of_labels(const std::string& text, std::string_view fact) {
           "a regular expression with a group of that name: '(?P<label>[a-z]+)'");
 }
 
-Error part_of_letter(const std::string& pattern, std::string_view path) {
-  return Error(Code::usage, "'{}' takes a part of a letter for the label: it matches bytes",
+Error part_of_character(const std::string& pattern, std::string_view path) {
+  return Error(Code::usage, "'{}' captures part of a character as the label: it matches bytes",
                printable(pattern))
       .at(std::string(path))
-      .hint("take what stands between other characters, as in '(?P<label>[^_]+)'");
+      .hint("capture all that stands between other characters, as in '(?P<label>[^_]+)'");
 }
 
 Error endless_pattern(const std::string& text, std::string_view path) {
@@ -166,7 +166,7 @@ std::optional<std::string> LabelPattern::label_in(std::string_view path) const {
     steps = 0;  // what follows copies the label
     if (!fits || found[group_].length() == 0) return std::nullopt;
     std::string label = found[group_].str();
-    if (is_utf8(path) && !is_utf8(label)) throw part_of_letter(text_, path);
+    if (is_utf8(path) && !is_utf8(label)) throw part_of_character(text_, path);
     return label;
   } catch (const TooManySteps&) {
     throw endless_pattern(text_, path);

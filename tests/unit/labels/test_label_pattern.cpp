@@ -51,7 +51,7 @@ TEST_CASE("label pattern: one that says nothing of the label is refused") {
   }
 }
 
-TEST_CASE("label pattern: a label of half a letter is refused, with the name") {
+TEST_CASE("label pattern: a label that holds part of a character is refused, with the name") {
   const std::string name = "s\xC3\xBC_1.jpg";
   const Error error = error_of([&] { (void)LabelPattern("(?P<label>s.)").label_in(name); });
   CHECK(error.code() == Code::usage);
