@@ -77,6 +77,8 @@ if [[ $interop == yes ]]; then
   cat "$logs/pytest"
   took "pytest, from the same second" "$begin"
 fi
+# What a test of ctest's says that failed: the last lines of a log are read first.
+awk '/^ *[0-9]+\/[0-9]+ Test +#/ {fails = /\*\*\*/} /^ +Start +[0-9]+:/ {fails = 0} /tests passed/ {exit} fails && ++lines <= 200' "$logs/ctest"
 printf '\n'
 printf '%s\n' "${times[@]}"
 sed -n '/tests passed/p' "$logs/ctest"
