@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "shale/base/blob.hpp"
 #include "shale/base/bytes.hpp"
 #include "shale/data/sample.hpp"
 #include "shale/io/scratch_file.hpp"
