@@ -19,15 +19,6 @@ constexpr std::size_t kMostTensors = 1 << 17, kMostShapeAxes = 64, kMostTensorNa
 constexpr std::uint64_t kMostDataBytes = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kMetadata = "__metadata__";
 
-void append_utf8(std::string& text, std::uint32_t point) {
-  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-  const auto tail = [&](unsigned shift) { put(0x80 | (point >> shift & 0x3f)); };
-  if (point < 0x80) return put(point);
-  if (point < 0x800) return put(0xc0 | point >> 6), tail(0);
-  if (point < 0x10000) return put(0xe0 | point >> 12), tail(6), tail(0);
-  put(0xf0 | point >> 18), tail(12), tail(6), tail(0);
-}
-
 // JSON, as far as such headers need it: the caller asks for what must come next, so no text makes
 // it recurse.
 class HeaderScanner {

@@ -5,6 +5,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/inflate.hpp"
+#include "shale/base/lzf.hpp"
 
 namespace {
 
@@ -27,7 +28,14 @@ void inflate_all(shale::Bytes stream, std::size_t step) {
 
 }  // namespace
 
-// Any bytes are a deflate stream, and the beginning of a gzip or zlib one.
+// Any bytes are a deflate stream, the beginning of a gzip or zlib one, and what LibLZF compressed.
+// What is decompressed has as many bytes as were counted.
+void unpack_lzf_of(shale::Bytes bytes) {
+  std::vector<std::byte> room(1 << 16);
+  const std::size_t unpacked = shale::unpack_lzf(bytes, room);
+  if (unpacked > 0 && shale::unpacked_lzf_bytes(bytes) != unpacked) __builtin_trap();
+}
+
 extern "C" int fuzz_inflate(const std::uint8_t* data, std::size_t size) {
   const shale::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
   std::vector<std::byte> beginning(300);
@@ -35,6 +43,8 @@ extern "C" int fuzz_inflate(const std::uint8_t* data, std::size_t size) {
     if (shale::inflate_beginning(compression, bytes, beginning) > beginning.size())
       __builtin_trap();
   }
+  (void)shale::inflated_zlib_bytes(bytes);
+  unpack_lzf_of(bytes);
   for (const std::size_t step : {std::size_t{7}, std::size_t{4096}}) {
     try {
       inflate_all(bytes, step);

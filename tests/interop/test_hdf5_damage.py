@@ -8,9 +8,10 @@ import h5py
 import numpy as np
 import pytest
 import shale
-from conftest import run_shale
+from conftest import drawn, run_shale
 
 ROWS = 30
+RECORD = np.dtype([("a", "i4"), ("b", "f8", (3,))])
 
 
 def with_object_renumbered(content, text):
@@ -280,6 +281,69 @@ def test_a_chunk_that_is_shorter_than_its_rows_is_damage_and_not_what_lies_in_me
     assert list(rows) == [*range(8), *range(12, ROWS)] and lines
 
 
+# Flipped bits that no reader can see: signs, byte order, a class, sides of a dataset. They are another file, and a sound one.
+LAYOUTS = {
+    "gzip": {"chunks": (7, 5), "compression": "gzip"},
+    "shuffled": {"chunks": (7, 5), "compression": "gzip", "shuffle": True},
+    "checked": {"chunks": (30, 5), "compression": "gzip", "fletcher32": True},
+    "lzf": {"chunks": (15, 5), "compression": "lzf"},
+    "chunked": {"chunks": (7, 5)},
+}
+
+
+def messages(content, kinds):
+    """Where the messages of such kinds lie in the header of the dataset `x`, version 1: (begin, end) with their heads."""
+    header = max(i for i in range(0, len(content), 8) if content[i] == 1 and content[i + 1] == 0 and content[i + 4 : i + 8] == b"\1\0\0\0")
+    count, at, found = int.from_bytes(content[header + 2 : header + 4], "little"), header + 16, []
+    for _ in range(count):
+        kind, size = (int.from_bytes(content[i : i + 2], "little") for i in (at, at + 2))
+        if kind in kinds:
+            found.append((at, at + 8 + size))
+        at += 8 + size
+    return found
+
+
+@pytest.mark.parametrize("how", LAYOUTS)
+def test_no_bit_of_the_chunks_or_the_filters_gives_other_numbers(how, tmp_path):
+    """The header has no checksum. HDF5 takes it as it is, and gives what lies in memory where a chunk is too short."""
+    layout, pipeline = 8, 11
+    numbers = np.arange(ROWS * 5, dtype="i4").reshape(ROWS, 5) % 7
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_dataset("x", data=numbers, **LAYOUTS[how])
+    content = (tmp_path / "in.h5").read_bytes()
+    found = messages(content, {layout, pipeline})
+    assert len(found) == (1 if how == "chunked" else 2)
+    bits = [(at, bit) for begin, end in found for at in range(begin, end) for bit in range(8)]
+
+    refused = 0
+    for at, bit in drawn(bits, 96):
+        damaged = bytearray(content)
+        damaged[at] ^= 1 << bit
+        (tmp_path / "bad.h5").write_bytes(damaged)
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        done = run_shale("convert", tmp_path / "bad.h5", tmp_path / "out", "--to", "record", "--fields", "x", code=(0, 1, 2, 3))
+        refused += done.returncode != 0
+        if done.returncode == 0:
+            with shale.Dataset(tmp_path / "out") as dataset:
+                assert np.array_equal([sample["x"] for sample in dataset], numbers), (at, bit)
+    assert refused > 10
+
+
+@pytest.mark.parametrize("offset", [0, 3, 5, 1 << 20])
+def test_a_member_that_overlaps_another_or_lies_outside_of_its_record_is_damage(offset, tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file["x"] = np.zeros(ROWS, RECORD)
+    content = (tmp_path / "in.h5").read_bytes()
+    member = b"b\0\0\0\0\0\0\0" + (4).to_bytes(4, "little")
+    assert content.count(member) == 1
+    (tmp_path / "bad.h5").write_bytes(content.replace(member, member[:8] + offset.to_bytes(4, "little")))
+
+    said = run_shale("convert", tmp_path / "bad.h5", tmp_path / "out", "--to", "record", code=3).stderr.decode()
+
+    overlaps = "member overlaps with previous member"  # that is seen by the library
+    assert (overlaps if offset < 4 else "dataset 'x': its member 'b' lies outside of its records") in said, said
+
+
 @pytest.mark.parametrize("rows", [28, 31])
 def test_a_damaged_number_of_rows_is_seen(rows, tmp_path):
     content = made(packed_numbers, tmp_path / "in.h5")
@@ -308,6 +372,37 @@ def test_sound_chunks_of_every_type_are_whole(filters, tmp_path):
 
     with shale.Dataset(tmp_path / "out") as dataset:
         assert [sample["x"].tolist() for sample in dataset] == NUMBERS.tolist()
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_filters_that_are_set_to_elements_and_chunks_are_set_right_in_sound_files(shuffle, tmp_path):
+    """Of arrays, of records, of strings of any length; scale-offset and N-bit, of chunks that are larger than the dataset, too."""
+    vectors, records = np.dtype(("f4", (3,))), np.zeros(ROWS, RECORD)
+    how = {"chunks": (7,), "compression": "gzip", "shuffle": shuffle}
+    nbit = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    nbit.set_chunk((7, 5))
+    if shuffle:
+        nbit.set_shuffle()
+    nbit.set_filter(5, h5py.h5z.FLAG_MANDATORY)
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_dataset("scaled", data=NUMBERS, chunks=(7, 5), scaleoffset=0, shuffle=shuffle)
+        file.create_dataset("large", data=NUMBERS, chunks=(64, 5), maxshape=(None, 5), scaleoffset=0, shuffle=shuffle)
+        file.create_dataset("rounded", data=WRITTEN["y"], chunks=(7,), scaleoffset=3, shuffle=shuffle)
+        bits = h5py.h5d.create(file.id, b"bits", h5py.h5t.STD_I32LE, h5py.h5s.create_simple((ROWS, 5)), nbit)
+        bits.write(h5py.h5s.ALL, h5py.h5s.ALL, NUMBERS)
+        file.create_dataset("v", (ROWS,), vectors, **how)[:] = np.arange(3 * ROWS).reshape(ROWS, 3)
+        file.create_dataset("r", data=records, **how)
+        file.create_dataset("t", data=WRITTEN["t"], dtype=h5py.string_dtype(), **how)
+        file.create_dataset("m", data=np.array([(i, f"text {i}") for i in range(ROWS)], [("n", "i4"), ("t", h5py.string_dtype())]), **how)
+
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record")
+
+    with shale.Dataset(tmp_path / "out") as dataset:
+        for row, sample in enumerate(dataset):
+            for name in ("scaled", "large", "bits"):
+                assert sample[name].tolist() == NUMBERS[row].tolist(), (name, row)
+            assert sample["rounded"] == WRITTEN["y"][row] and sample["t"] == WRITTEN["t"][row]
+            assert sample["v"].tolist() == [3 * row, 3 * row + 1, 3 * row + 2]
 
 
 @pytest.mark.parametrize("packed", [{}, {"compression": "gzip"}])

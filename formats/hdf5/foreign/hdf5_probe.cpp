@@ -320,6 +320,9 @@ class Describer {
       const Hdf5Handle of(checked(H5Tget_member_type(type, member), "a member's type"), H5Tclose);
       Hdf5Dataset column = whole;
       column.member = hdf5_member_name(type, member);
+      if (H5Tget_member_offset(type, member) + H5Tget_size(of.id()) > H5Tget_size(type))
+        throw Error(Code::damaged, "dataset '{}': its member '{}' lies outside of its records",
+                    printable(whole.name), printable(column.member));
       column.name += "." + column.member;
       describe_hdf5_type(of.id(), facts_.address_bytes, column);
       column.record_bytes = whole.element_bytes;
@@ -357,6 +360,7 @@ class Describer {
     hsize_t count = 0;
     (void)checked(H5Dget_num_chunks(id, space.id(), &count), "the number of chunks of " + what);
     if (dataset.shape[0] == 0 || count == 0) return;
+    check_hdf5_chunk_layout(file_, id, dataset);
     std::vector<hsize_t> at(dataset.shape.size(), 0);
     const hsize_t cells = (dataset.shape[0] - 1) / dataset.chunk[0] + 1;
     const bool is_sparse = cells / kSparse > count && count <= kFewChunks;

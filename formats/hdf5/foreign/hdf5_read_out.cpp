@@ -56,13 +56,12 @@ class DatasetReader {
     if (!is_as_described()) throw hdf5_dataset_changed(dataset_.name);
     const Hdf5Handle layout(H5Dget_create_plist(set_.id()), H5Pclose);
     check_hdf5_filters(layout.id(), dataset_.name);
-    if (!lose_) {
-      check_hdf5_chunk_index(file, set_.id(), dataset_);
-      return;
-    }
     if (!has_whole_hdf5_header(from, sequences.base_address(), set_.id()))
       throw failure("has a damaged header");
-    whole_.emplace(file, set_.id(), dataset_);
+    if (lose_)
+      whole_.emplace(file, set_.id(), dataset_);
+    else
+      check_hdf5_chunk_index(file, set_.id(), dataset_);
   }
 
   void copy_blocks() {

@@ -168,42 +168,6 @@ Hdf5Dataset column_of(const Hdf5Dataset& whole, const ReferredKind& kind, std::u
   return column;
 }
 
-// MATLAB's UTF-16; what is not is U+FFFD.
-void append_utf8(std::string& text, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-  const auto put_rest = [&](std::uint32_t shift) { put(0x80 | ((code >> shift) & 0x3f)); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xc0 | code >> 6);
-  } else if (code < 0x10000) {
-    put(0xe0 | code >> 12);
-    put_rest(6);
-  } else {
-    put(0xf0 | code >> 18);
-    put_rest(12);
-    put_rest(6);
-  }
-  put_rest(0);
-}
-
-std::vector<std::byte> utf8_of(Bytes units) {
-  std::string text;
-  const auto unit = [&](std::size_t i) {
-    return std::to_integer<std::uint32_t>(units[2 * i]) |
-           std::to_integer<std::uint32_t>(units[2 * i + 1]) << 8;
-  };
-  const std::size_t count = units.size() / 2;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t code = unit(i);
-    const bool is_pair = code >= 0xd800 && code < 0xdc00 && i + 1 < count &&
-                         unit(i + 1) >= 0xdc00 && unit(i + 1) < 0xe000;
-    if (is_pair) code = 0x10000 + ((code - 0xd800) << 10) + (unit(++i) - 0xdc00);
-    append_utf8(text, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
-  }
-  const Bytes bytes = as_bytes(std::string_view(text));
-  return {bytes.begin(), bytes.end()};
-}
-
 std::vector<std::byte> numbers_in(hid_t set, const std::string& path) {
   const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
   check_hdf5_filters(layout.id(), path);
@@ -293,7 +257,9 @@ std::vector<std::byte> Hdf5ReferredValues::at(std::uint64_t row) const {
   if (!column_.member.empty())
     object = Hdf5Handle(H5Oopen(object.id(), column_.member.c_str(), H5P_DEFAULT), H5Oclose);
   std::vector<std::byte> values = values_in(object.id(), column_.name);
-  return is_text ? utf8_of(values) : values;
+  if (!is_text) return values;
+  const std::string text = utf8_of_utf16(values);  // MATLAB's
+  return {as_bytes(text).begin(), as_bytes(text).end()};
 }
 
 }  // namespace shale

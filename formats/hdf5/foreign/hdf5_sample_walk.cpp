@@ -347,6 +347,7 @@ class SampleSender {
       const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
       check_hdf5_filters(layout.id(), path);
       const Hdf5Dataset stored = stored_dataset(set, path, type, space, layout);
+      check_header(set, path);
       walk_.lose ? check_whole(set, stored) : check_hdf5_chunk_index(file_, set, stored);
     }
     send_value(path, type, space, is_here, [&](hid_t memory, void* into) {
@@ -394,7 +395,6 @@ class SampleSender {
   }
 
   void check_whole(hid_t set, const Hdf5Dataset& dataset) {
-    check_header(set, dataset.name);
     const Hdf5WholeChunks whole(file_, set, dataset);
     const bool has_rows =
         dataset.shape.empty() || dataset.shape[0] == 0 || whole.has_rows(0, dataset.shape[0]);

@@ -4,6 +4,8 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,8 +50,10 @@ std::optional<std::uint64_t> chunks_in(const Hdf5Dataset& dataset, std::uint64_t
   return chunks;
 }
 
-// The corners of the chunks in the order of the index; empty: it cannot be read, or has too many.
-std::vector<Corner> corners_in_index(hid_t set, std::uint64_t count, std::size_t rank) {
+// The corners of the chunks in the order of the index, and their sizes if those are asked for;
+// empty: it cannot be read, or has too many.
+std::vector<Corner> corners_in_index(hid_t set, std::uint64_t count, std::size_t rank,
+                                     std::vector<hsize_t>* sizes = nullptr) {
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   std::vector<Corner> corners;
   for (hsize_t i = 0; i < count && count <= kMostByNumber; ++i) {
@@ -60,15 +64,14 @@ std::vector<Corner> corners_in_index(hid_t set, std::uint64_t count, std::size_t
     if (H5Dget_chunk_info(set, space.id(), i, corner.data(), &mask, &address, &bytes) < 0)
       return {};
     corners.push_back(std::move(corner));
+    if (sizes != nullptr) sizes->push_back(bytes);
   }
   return corners;
 }
 
-std::vector<int> filters_of(hid_t set) {
+std::vector<Hdf5Filter> filters_of(hid_t set) {
   const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
-  std::vector<int> numbers;
-  for (const Hdf5Filter& filter : filters_of_layout(layout.id())) numbers.push_back(filter.number);
-  return numbers;
+  return filters_of_layout(layout.id());
 }
 
 std::uint64_t stored_bytes_of(const std::vector<std::uint64_t>& sides, std::uint64_t element) {
@@ -82,22 +85,66 @@ std::uint64_t stored_bytes_of(const std::vector<std::uint64_t>& sides, std::uint
 // A filter is passed over where it would not have made the chunk smaller, and no other is. Of a
 // chunk that is too short the library gives what lies in memory behind it.
 bool is_whole(const Hdf5TrackedFile::StoredChunk& chunk, const Hdf5Dataset& dataset,
-              const std::vector<int>& filters) {
+              const std::vector<Hdf5Filter>& filters) {
   constexpr std::uint64_t kChecksumBytes = 4;
   std::uint64_t plain =
       stored_bytes_of(dataset.chunk, std::max(dataset.element_bytes, dataset.record_bytes));
   bool is_compressed = false;
   for (std::size_t i = 0; i < filters.size() && i < 32; ++i) {
     const bool is_passed_over = (chunk.passed_over >> i & 1U) != 0;
-    const bool keeps_size = filters[i] == H5Z_FILTER_SHUFFLE || filters[i] == H5Z_FILTER_FLETCHER32;
+    const int number = filters[i].number;
+    const bool keeps_size = number == kHdf5Shuffle || number == kHdf5Fletcher32;
     // Shuffle does not take references, which values of any length are.
     const bool may_be_passed_over =
-        !keeps_size || (filters[i] == H5Z_FILTER_SHUFFLE && dataset.has_variable_length());
+        !keeps_size || (number == kHdf5Shuffle && dataset.has_variable_length());
     if (is_passed_over && !may_be_passed_over) return false;
-    if (!is_passed_over && filters[i] == H5Z_FILTER_FLETCHER32) plain += kChecksumBytes;
+    if (!is_passed_over && number == kHdf5Fletcher32) plain += kChecksumBytes;
     is_compressed = is_compressed || (!is_passed_over && !keeps_size);
   }
   return is_compressed || chunk.bytes == plain;
+}
+
+// What is wrong with the filters, or the sides of the chunks; empty: nothing. A header of h5py has
+// no checksum, and the library believes it. What one chunk proves holds for all.
+std::string fault_of_layout(Hdf5TrackedFile& file, hid_t set, const Hdf5Dataset& dataset,
+                            std::span<const Hdf5Filter> filters) {
+  constexpr std::uint64_t kMostProofs = 8, kMostBytes = 4 << 20;
+  const Hdf5Handle type(H5Dget_type(set), H5Tclose);
+  // Of records with values of any length the library does not say how large they are stored.
+  const bool is_record = H5Tget_class(type.id()) == H5T_COMPOUND;
+  if (is_record &&
+      (H5Tdetect_class(type.id(), H5T_VLEN) > 0 || H5Tdetect_class(type.id(), H5T_STRING) > 0))
+    return {};
+  const std::uint64_t element = std::max(dataset.element_bytes, dataset.record_bytes);
+  const std::uint64_t plain = stored_bytes_of(dataset.chunk, element);
+  hsize_t count = 0;
+  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
+  if (H5Dget_num_chunks(set, space.id(), &count) < 0) return {};
+  std::vector<hsize_t> sizes;
+  const std::vector<Corner> corners = corners_in_index(
+      set, std::min<std::uint64_t>(count, kMostProofs), dataset.shape.size(), &sizes);
+  // Asked for one chunk, the library says of any without filters that it is as large as its sides.
+  if (filters.empty() && !sizes.empty() && sizes[0] != plain)
+    return fmt::format("a chunk has {} bytes, but its sides say {}", sizes[0], plain);
+  std::string fault;
+  for (const Corner& corner : corners) {
+    const auto chunk = file.stored_chunk(set, corner);
+    if (!chunk || chunk->bytes > std::max(2 * plain, kMostBytes)) continue;
+    for (std::size_t i = 0; i < filters.size(); ++i) {
+      const bool is_used = (chunk->passed_over >> i & 1U) == 0;
+      fault = is_used ? fault_of_filter(filters[i], element, plain / element) : "";
+      if (!fault.empty()) return fault;
+    }
+    std::vector<std::byte> stored(chunk->bytes);
+    std::uint32_t passed_over = 0;
+    if (H5Dread_chunk(set, H5P_DEFAULT, corner.data(), &passed_over, stored.data()) < 0) continue;
+    const auto bytes = unfiltered_bytes(stored, filters, passed_over);
+    if (bytes == plain) return {};
+    if (bytes)
+      fault = fmt::format("a chunk has {} bytes without its filters, but its sides say {}", *bytes,
+                          plain);
+  }
+  return fault;
 }
 
 }  // namespace
@@ -117,6 +164,12 @@ Error hdf5_chunk_not_in_index(std::string_view dataset) {
   return {Code::damaged, "dataset '{}': {}", printable(dataset), kNotInIndex};
 }
 
+void check_hdf5_chunk_layout(Hdf5TrackedFile& file, std::int64_t set, const Hdf5Dataset& dataset) {
+  const std::string fault = fault_of_layout(file, set, dataset, filters_of(set));
+  if (!fault.empty())
+    throw Error(Code::damaged, "dataset '{}': {}", printable(dataset.name), fault);
+}
+
 void check_hdf5_chunk_index(Hdf5TrackedFile& file, std::int64_t set, const Hdf5Dataset& dataset) {
   const bool is_empty = std::ranges::find(dataset.shape, std::uint64_t{0}) != dataset.shape.end();
   if (dataset.storage != Hdf5Storage::chunked || is_empty) return;
@@ -125,12 +178,13 @@ void check_hdf5_chunk_index(Hdf5TrackedFile& file, std::int64_t set, const Hdf5D
   if (H5Dget_num_chunks(set, space.id(), &count) < 0)
     throw hdf5_chunk_not_in_index(dataset.name).because(hdf5_failure_cause());
   if (count == 0) return;
+  check_hdf5_chunk_layout(file, set, dataset);
+  const std::vector<Hdf5Filter> filters = filters_of(set);
   if (!chunks_in(dataset, std::max(kMostByNumber, kCellsPerChunk * std::uint64_t{count}))) {
     const std::vector<Corner> corners = corners_in_index(set, count, dataset.shape.size());
     if (std::ranges::is_sorted(corners, std::less_equal<>{})) return;
     throw hdf5_chunk_not_in_index(dataset.name);
   }
-  const std::vector<int> filters = filters_of(set);
   hsize_t found = 0;
   Corner corner(dataset.shape.size(), 0);
   do {
@@ -159,7 +213,7 @@ Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
 }
 
 void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
-  const std::vector<int> filters = filters_of(set);
+  const std::vector<Hdf5Filter> filters = filters_of(set);
   if (!chunks_in(dataset_, kMostChunks)) {
     fault_ = fmt::format("it has more than {} chunks, too many to prove", kMostChunks);
     return;
@@ -176,6 +230,8 @@ void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
     else if (!is_whole(*chunk, dataset_, filters))
       lost_.insert(number);
   } while (next_corner(corner, dataset_));
+  fault_ = fault_of_layout(file, set, dataset_, filters);
+  if (!fault_.empty()) return;
   hsize_t count = 0;
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   const bool is_counted = H5Dget_num_chunks(set, space.id(), &count) >= 0;

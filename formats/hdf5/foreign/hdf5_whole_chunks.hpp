@@ -25,9 +25,13 @@ inline constexpr std::string_view kNotInIndex =
     "a chunk of it is not where the index of chunks says";
 [[nodiscard]] Error hdf5_chunk_not_in_index(std::string_view dataset);
 
-/// Throws Code::damaged unless each chunk that a dataset's index counts is found whole where it
-/// should be: the library takes one that it does not find for one that was never written, and gives
-/// zeros. `set` is the library's hid_t.
+/// Throws Code::damaged where the filters, or the sides of the chunks, are not those that the first
+/// chunks were stored with.
+void check_hdf5_chunk_layout(Hdf5TrackedFile& file, std::int64_t set, const Hdf5Dataset& dataset);
+
+/// The same, and throws Code::damaged unless each chunk that a dataset's index counts is found
+/// whole where it should be: the library takes one that it does not find for one that was never
+/// written, and gives zeros. `set` is the library's hid_t.
 void check_hdf5_chunk_index(Hdf5TrackedFile& file, std::int64_t set, const Hdf5Dataset& dataset);
 
 /// What of a dataset is not where its index says, in a file that may be damaged: the index of

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include <isa-l/igzip_lib.h>
 
@@ -35,6 +36,25 @@ std::size_t inflate_beginning(Compression compression, Bytes head, std::span<std
   const std::uint32_t wanted = state->avail_out;
   if (isal_inflate(state.get()) != ISAL_DECOMP_OK) return 0;
   return wanted - state->avail_out;
+}
+
+std::optional<std::uint64_t> inflated_zlib_bytes(Bytes stream) {
+  constexpr std::size_t kRoom = 64 * 1024;
+  const auto state = std::make_unique<inflate_state>();
+  isal_inflate_init(state.get());
+  state->crc_flag = ISAL_ZLIB;
+  std::vector<std::byte> room(kRoom);
+  std::uint64_t bytes = 0;
+  while (state->block_state != ISAL_BLOCK_FINISH) {
+    hand_over(*state, stream, room);
+    const std::uint32_t offered = state->avail_in, wanted = state->avail_out;
+    if (isal_inflate(state.get()) != ISAL_DECOMP_OK) return std::nullopt;
+    const std::uint32_t taken = offered - state->avail_in, given = wanted - state->avail_out;
+    if (taken == 0 && given == 0) return std::nullopt;
+    stream = stream.subspan(taken);
+    bytes += given;
+  }
+  return bytes;
 }
 
 void inflate_exactly(Bytes stream, std::span<std::byte> into) {

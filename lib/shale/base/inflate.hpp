@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "shale/base/bytes.hpp"
@@ -16,6 +17,10 @@ enum class Compression : std::uint8_t { gzip, zlib };
 /// isa-l.
 [[nodiscard]] std::size_t inflate_beginning(Compression compression, Bytes head,
                                             std::span<std::byte> into);
+
+/// How many bytes a zlib stream has, decompressed in 64 KiB of memory; nothing if it is not whole,
+/// or its checksum does not match.
+[[nodiscard]] std::optional<std::uint64_t> inflated_zlib_bytes(Bytes stream);
 
 /// Inflates a raw deflate stream that fills `into` exactly. Errors: Code::damaged, without place.
 void inflate_exactly(Bytes stream, std::span<std::byte> into);

@@ -56,6 +56,35 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
+void append_utf8(std::string& text, char32_t point) {
+  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const auto tail = [&](unsigned shift) { put(0x80U | (point >> shift & 0x3fU)); };
+  if (point < 0x80) return put(point);
+  if (point < 0x800) return put(0xc0U | point >> 6), tail(0);
+  if (point < 0x10000) return put(0xe0U | point >> 12), tail(6), tail(0);
+  put(0xf0U | point >> 18), tail(12), tail(6), tail(0);
+}
+
+std::string utf8_of_utf16(Bytes units) {
+  constexpr char32_t kReplacement = 0xfffd;
+  const std::size_t count = units.size() / 2;
+  const auto unit = [&](std::size_t i) {
+    return static_cast<char32_t>(std::to_integer<std::uint32_t>(units[2 * i]) |
+                                 std::to_integer<std::uint32_t>(units[2 * i + 1]) << 8);
+  };
+  const auto is_in = [](char32_t code, char32_t begin) {
+    return code >= begin && code < begin + 0x400;
+  };
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    char32_t code = unit(i);
+    if (is_in(code, 0xd800) && i + 1 < count && is_in(unit(i + 1), 0xdc00))
+      code = 0x10000 + ((code - 0xd800) << 10) + (unit(++i) - 0xdc00);
+    append_utf8(text, is_in(code, 0xd800) || is_in(code, 0xdc00) ? kReplacement : code);
+  }
+  return text;
+}
+
 std::string printable(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {

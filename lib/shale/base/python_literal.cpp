@@ -40,15 +40,6 @@ std::pair<char32_t, std::size_t> first_code_point(std::string_view utf8) {
   return {point, length};
 }
 
-void append_utf8(std::string& text, char32_t c) {
-  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-  const auto tail = [&](unsigned shift) { put(0x80U | (c >> shift & 0x3fU)); };
-  if (c < 0x80) return put(c);
-  if (c < 0x800) return put(0xc0U | c >> 6), tail(0);
-  if (c < 0x10000) return put(0xe0U | c >> 12), tail(6), tail(0);
-  put(0xf0U | c >> 18), tail(12), tail(6), tail(0);
-}
-
 std::string escaped(char32_t c) {
   const auto value = static_cast<std::uint32_t>(c);
   if (c == U'\n') return "\\n";

@@ -3,33 +3,14 @@
 #include <algorithm>
 #include <span>
 
+#include "shale/base/printable.hpp"
+
 // Source: The Unicode Standard, sections 3.9 and 3.10.
 
 namespace shale {
 namespace {
 
 constexpr std::uint32_t kFirstHalf = 0xD800, kSecondHalf = 0xDC00, kBehindHalves = 0xE000;
-
-void append_utf8(std::uint32_t code, std::string& into) {
-  const auto tail = [&](unsigned shift) {
-    into += static_cast<char>(0x80U | ((code >> shift) & 0x3fU));
-  };
-  if (code < 0x80) {
-    into += static_cast<char>(code);
-  } else if (code < 0x800) {
-    into += static_cast<char>(0xC0U | (code >> 6U));
-    tail(0);
-  } else if (code < 0x10000) {
-    into += static_cast<char>(0xE0U | (code >> 12U));
-    tail(6);
-    tail(0);
-  } else {
-    into += static_cast<char>(0xF0U | (code >> 18U));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
 
 }  // namespace
 
@@ -51,12 +32,12 @@ void TextDecoder::add_unit(std::uint32_t unit) {
   const bool is_second = unit >= kSecondHalf && unit < kBehindHalves;
   if (is_second != (surrogate_ != 0)) throw not_utf16();
   if (is_second) {
-    append_utf8(0x10000 + ((surrogate_ - kFirstHalf) << 10U) + (unit - kSecondHalf), text_);
+    append_utf8(text_, 0x10000 + ((surrogate_ - kFirstHalf) << 10U) + (unit - kSecondHalf));
     surrogate_ = 0;
   } else if (unit >= kFirstHalf && unit < kSecondHalf) {
     surrogate_ = unit;
   } else {
-    append_utf8(unit, text_);
+    append_utf8(text_, unit);
   }
 }
 

@@ -153,7 +153,7 @@ void add_arrays(DatasetInfo& info, const DatasetRequest& request, const Events& 
 }
 
 // Of a table that is not read in place, or of the first file of a set of them.
-void add_columns(DatasetInfo& info, const DatasetRequest& request) {
+void add_columns(DatasetInfo& info, const DatasetRequest& request, const Events& events) {
   std::vector<SetMember> files = request.files;
   if (const std::optional<std::string> file = file_of_path(request.path)) {
     files = {{*file, *file}};
@@ -163,8 +163,10 @@ void add_columns(DatasetInfo& info, const DatasetRequest& request) {
   if (files.empty()) return;
   const InputFile first(files.front().path);
   const Format* const format = detect_file(first);
-  if (format == nullptr || format->list_columns == nullptr) return;
-  info.contents = format->list_columns(first);
+  if (format == nullptr) return;
+  info.contents = format->list_columns != nullptr ? format->list_columns(first)
+                                                  : list_arrays(files.front().path, events);
+  if (!info.contents) return;
   if (files.size() > 1) {
     info.contents->attributes.insert(
         info.contents->attributes.begin(),
@@ -222,7 +224,7 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
     // What convert refuses, too, is no more than an error.
     const bool is_converted =
         error.code() == Code::limit || error.hint().find("shale convert ") != std::string::npos;
-    if (!info.contents && is_converted) add_columns(info, request);
+    if (!info.contents && is_converted) add_columns(info, request, events);
     if (!info.contents) throw;
     info.obstacle = error;
     return info;

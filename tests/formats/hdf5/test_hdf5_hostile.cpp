@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/formats/hdf5/foreign_files.hpp"
+#include "tests/support/sampled_walk.hpp"
 
 // Files that were damaged by accident or on purpose: an error or findings, and never a place
 // outside of the file.
@@ -67,7 +68,7 @@ TEST_CASE("hdf5 hostile: a file cut at any of many lengths is never taken for wh
     test::write_file(dir / "a.h5", sound);
     CHECK(is_sound(dir / "a.h5"));
     for (std::size_t length = sound.size() - 1; length > 0;
-         length -= std::min<std::size_t>(length, 101)) {
+         length -= std::min<std::size_t>(length, test::kIsInstrumented ? 503 : 101)) {
       CAPTURE(length);
       std::filesystem::resize_file(dir / "a.h5", length);
       CHECK_FALSE(is_sound(dir / "a.h5"));
@@ -76,7 +77,7 @@ TEST_CASE("hdf5 hostile: a file cut at any of many lengths is never taken for wh
 }
 
 TEST_CASE("hdf5 hostile: bytes changed at random give errors, findings or other values") {
-  constexpr unsigned kSeed = 11, kFiles = 100;
+  constexpr unsigned kSeed = 11, kFiles = test::kIsInstrumented ? 20 : 100;
   std::mt19937 random(kSeed);
   for (const bool is_old : {true, false}) {
     const TempDir dir;

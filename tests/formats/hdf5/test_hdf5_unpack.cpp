@@ -9,7 +9,6 @@
 
 #include "shale/trees/hdf5_blocks.hpp"
 
-#include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/foreign/hdf5_unpack.hpp"
 #include "tests/formats/hdf5/foreign_files.hpp"
 
@@ -251,33 +250,6 @@ TEST_CASE("hdf5 blocks: every element is in one run of one block") {
     }
     CHECK(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
   }
-}
-
-TEST_CASE("hdf5 filters: lzf copies what was written before, and stops at what is not its format") {
-  std::array<std::byte, 64> into{};
-  const auto unpacked = [&](std::string_view packed, std::size_t room) {
-    const std::size_t bytes = unpack_lzf(as_bytes(packed), std::span(into).first(room));
-    return std::string(as_text(Bytes(into).first(bytes)));
-  };
-  using namespace std::string_view_literals;
-
-  CHECK(unpacked("\x01"
-                 "ab\x40\x01"sv,
-                 64) == "ababab");
-  CHECK(unpacked("\x00"
-                 "x\xe0\x05\x00"sv,
-                 64) == std::string(15, 'x'));
-  // Cut short, from before the beginning, and longer than there is room for.
-  for (const std::string_view packed : {"\x05"
-                                        "ab"sv,
-                                        "\x40"sv, "\xe0\x05"sv, "\x40\x01"sv,
-                                        "\x01"
-                                        "ab\x40\x02"sv})
-    CHECK(unpacked(packed, 64).empty());
-  CHECK(unpacked("\x00"
-                 "x\xe0\x05\x00"sv,
-                 14)
-            .empty());
 }
 
 }  // namespace
