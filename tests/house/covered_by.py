@@ -56,6 +56,7 @@ COVERED_BY = {
     "layouts/value_layout": ("tests/formats/lmdb/test_lmdb_layouts.cpp", "lmdb layouts: a Datum of another kind is refused by name"),
     "layouts/value_reader": ("tests/formats/lmdb/test_lmdb_maps.cpp", "lmdb scan: shale's own maps give places, numbers and checksums of every field"),
     "trees/hdf5_blocks": ("tests/formats/hdf5/test_hdf5_unpack.cpp", "hdf5 blocks: every element is in one run of one block"),
+    "trees/hdf5_chunk_bytes": ("tests/formats/hdf5/test_hdf5_chunk_bytes.cpp", "hdf5 filters: how many bytes a chunk has without them"),
     "trees/hdf5_description": ("tests/formats/hdf5/test_hdf5_probe.cpp", "hdf5 description: datasets that contradict themselves are damage"),
     "trees/hdf5_elements": ("tests/formats/hdf5/test_hdf5_foreign.cpp", "hdf5 foreign: bools and enumerations are integers, complex {r, i} and uint64 tensors"),
     "trees/hdf5_foreign_columns": ("tests/formats/hdf5/test_hdf5_foreign.cpp", "hdf5 foreign: offsets as many as bytes are offsets only if they ascend"),

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import shutil
 
 import h5py
@@ -101,6 +102,23 @@ def test_verify_reads_all_of_it(packed):
 def test_index_and_info_are_as_before(packed):
     assert b"hint:" in run_shale("index", packed, code=1).stderr
     assert packed.suffix == ".tfrecord" or b"not read in place" in run_shale("info", packed).stdout
+
+
+@pytest.mark.parametrize("name", ["gzip.h5", "snappy.parquet"])
+def test_info_of_a_set_lists_what_the_first_file_holds_and_the_command_that_converts_all(name, tmp_path):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    for number in range(3):
+        WRITERS[name](folder / f"{number}-{name}")
+
+    told = json.loads(run_shale("info", folder, "--json").stdout)
+
+    assert {"x", "image"} & {array["path"] for array in told["arrays"]}
+    assert told["attributes"]["files"] == f"3, of which this is the first: {folder}/0-{name}"
+    command = shlex.split(told["commands"][0])
+    run_shale(*[str(tmp_path / "out") if word == "out" else word for word in command[1:]], code=(0, 4))
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert len(dataset) == 3 * ROWS
 
 
 def damage_chunks(path, *numbers):

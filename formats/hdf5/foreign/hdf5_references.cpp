@@ -12,6 +12,7 @@
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
+#include "shale/base/utf16.hpp"
 #include "shale/trees/hdf5_elements.hpp"
 
 #include "formats/hdf5/foreign/hdf5_annotations.hpp"

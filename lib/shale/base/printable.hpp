@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "shale/base/bytes.hpp"
-
 namespace shale {
 
 /// True if the bytes are well-formed UTF-8 (no surrogates, nothing overlong, nothing above
@@ -14,10 +12,6 @@ namespace shale {
 
 /// Appends the UTF-8 of a code point, half of a surrogate pair too: that is not well-formed.
 void append_utf8(std::string& text, char32_t point);
-
-/// Little-endian UTF-16 as UTF-8; half of a surrogate pair becomes U+FFFD, half a unit at the end
-/// is left out.
-[[nodiscard]] std::string utf8_of_utf16(Bytes units);
 
 /// Raw bytes as a person may see them on a terminal: valid UTF-8 stays, control characters
 /// (those that turn the order of text around, too), the backslash and invalid bytes become \n, \t,

@@ -223,7 +223,7 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
     if (error.code() == Code::unsupported) add_arrays(info, request, events);
     // What convert refuses, too, is no more than an error.
     const bool is_converted =
-        error.code() == Code::limit || error.hint().find("shale convert ") != std::string::npos;
+        error.code() == Code::limit || error.hint().find("shale convert") != std::string::npos;
     if (!info.contents && is_converted) add_columns(info, request, events);
     if (!info.contents) throw;
     info.obstacle = error;
