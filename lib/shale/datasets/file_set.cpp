@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "shale/base/bytes.hpp"
+#include "shale/base/checksum.hpp"
 #include "shale/base/natural_order.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
@@ -373,13 +375,17 @@ std::optional<std::vector<SetMember>> files_of_set(const std::string& path) {
   return is_plain_folder(path) ? files_of_folder(path) : std::nullopt;
 }
 
-bool are_files_of_folder(std::unordered_set<std::string>&& names, const std::string& folder) {
+bool are_files_of_folder(std::vector<std::uint64_t> name_hashes, const std::string& folder) {
+  std::ranges::sort(name_hashes);
+  std::size_t found = 0;
   bool are_all = true;
   visit_names(folder, [&](const std::string& name) {
-    return are_all = names.erase(name) > 0 || name.starts_with('.') || is_about_a_file(name) ||
+    const bool is_one = std::ranges::binary_search(name_hashes, xxh3_64(as_bytes(name)));
+    found += is_one ? 1 : 0;
+    return are_all = is_one || name.starts_with('.') || is_about_a_file(name) ||
                      look_at_entry_of(folder, name).second.what == Entry::text;
   });
-  return are_all && names.empty();
+  return are_all && found == name_hashes.size();
 }
 
 bool holds_set(const std::string& path) {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "shale/base/error.hpp"
@@ -27,9 +27,9 @@ namespace shale {
 /// sets, and, with its name, for what is not a file of the set that the folder has an index of;
 /// same as Format::list_files.
 [[nodiscard]] std::optional<std::vector<SetMember>> files_of_set(const std::string& path);
-/// Whether the files of a folder are those whose names are `names`, as far as names tell: they are
-/// there, and what else there is does not count.
-[[nodiscard]] bool are_files_of_folder(std::unordered_set<std::string>&& names,
+/// Whether the files of a folder are those whose names have these hashes (xxh3_64), as far as names
+/// tell: they are there, and what else there is does not count.
+[[nodiscard]] bool are_files_of_folder(std::vector<std::uint64_t> name_hashes,
                                        const std::string& folder);
 /// Whether it stands for any; of a folder with the index of a set nothing else is looked at.
 [[nodiscard]] bool holds_set(const std::string& path);

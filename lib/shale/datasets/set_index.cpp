@@ -1,13 +1,17 @@
 #include "shale/datasets/set_index.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "shale/base/bytes.hpp"
+#include "shale/base/checksum.hpp"
 #include "shale/base/path_text.hpp"
 #include "shale/base/printable.hpp"
 #include "shale/base/size_text.hpp"
@@ -173,11 +177,13 @@ std::optional<OpenedDataset> open_large_set(const DatasetRequest& request,
   std::optional<OpenedDataset> set = read_lines(request, request.path);
   if (!set || set->shards.size() <= most_sized_files || !is_as_wanted(set->manifest, request))
     return std::nullopt;
-  std::unordered_set<std::string> names(set->shards.size());
+  std::vector<std::uint64_t> name_hashes;
+  name_hashes.reserve(set->shards.size());
   set->bytes = set->shards.bytes([&](const ManifestShard& shard) {
-    names.insert(shard.files.empty() ? std::string() : shard.files[0].name);
+    const std::string_view name = shard.files.empty() ? std::string_view() : shard.files[0].name;
+    name_hashes.push_back(xxh3_64(as_bytes(name)));
   });
-  if (!are_files_of_folder(std::move(names), request.path)) return std::nullopt;
+  if (!are_files_of_folder(std::move(name_hashes), request.path)) return std::nullopt;
   set->paths.shards = absolute_path(request.path);
   set->notes.push_back(
       fmt::format("the index and the names of the files were read, not the files: 'shale verify "

@@ -205,6 +205,8 @@ bool holds_dataset(const std::string& folder) try {
 std::vector<std::string> splits_in(const std::string& directory) {
   std::vector<std::string> names;
   if (look_at(directory) != Place::other_folder) return names;
+  // The files of a set, of which there may be 10^5: none is a folder.
+  if (facts_at(join_path(directory, kSetIndexFolder))) return names;
   bool holds_any = false;
   for (const std::string_view name : kSplitNames) {
     const std::string path = join_path(directory, name);
@@ -231,7 +233,6 @@ std::vector<std::string> splits_in(const std::string& directory) {
 
 std::optional<Error> several_datasets(const std::string& directory) try {
   if (look_at(directory) != Place::other_folder) return std::nullopt;
-  // The files of a set, of which there may be 10^5: none is a folder.
   if (facts_at(join_path(directory, kSetIndexFolder))) return std::nullopt;
   const std::string part = first_part_in(directory);
   if (!part.empty()) {
