@@ -207,7 +207,7 @@ int info_of_splits(const DatasetRequest& request, const std::vector<SplitPath>& 
     DatasetRequest one = request;
     one.path = path;
     try {
-      const DatasetInfo info = inspect(one, console.events());
+      const DatasetInfo info = inspect(one, console.events(), "out-" + name);
       if (info.obstacle) {
         json["splits"][name] = arrays_facts(info);
         if (!console.is_json()) console.print(arrays_text(info, path));

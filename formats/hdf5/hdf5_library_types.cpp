@@ -1,5 +1,7 @@
 #include "formats/hdf5/hdf5_library_types.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -108,6 +110,23 @@ std::string hdf5_member_name(std::int64_t type, unsigned member) {
   std::string text(name);
   H5free_memory(name);
   return text;
+}
+
+std::int64_t little_endian_hdf5_type(std::int64_t type) {
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind != H5T_ENUM && kind != H5T_ARRAY) {
+    const hid_t copy = H5Tcopy(type);
+    if (H5Tset_order(copy, H5T_ORDER_LE) >= 0) return copy;
+    H5Tclose(copy);
+    return -1;
+  }
+  // The order of an enumeration that has names cannot be changed.
+  const Hdf5Handle base(H5Tget_super(type), H5Tclose);
+  if (kind == H5T_ENUM) return little_endian_hdf5_type(base.id());
+  std::array<hsize_t, H5S_MAX_RANK> sides{};
+  const int rank = H5Tget_array_dims2(type, sides.data());
+  const Hdf5Handle element(little_endian_hdf5_type(base.id()), H5Tclose);
+  return H5Tarray_create2(element.id(), static_cast<unsigned>(std::max(rank, 0)), sides.data());
 }
 
 std::optional<std::string> hdf5_descr_of(std::int64_t type) {

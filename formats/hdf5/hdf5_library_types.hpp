@@ -12,6 +12,10 @@ namespace shale {
 /// "<c8"; nothing for any other.
 [[nodiscard]] std::optional<std::string> hdf5_descr_of(std::int64_t type);
 
+/// A copy of a type whose numbers are little-endian, those of an enumeration without their names;
+/// negative: it has no byte order.
+[[nodiscard]] std::int64_t little_endian_hdf5_type(std::int64_t type);
+
 /// The name of a member of a compound type or an enumeration; empty if there is none.
 [[nodiscard]] std::string hdf5_member_name(std::int64_t type, unsigned member);
 

@@ -430,3 +430,100 @@ def test_of_few_chunks_in_a_large_shape_each_is_where_the_index_says(tmp_path):
     (tmp_path / "in.h5").write_bytes(content)
 
     run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", "--fields", "x", code=3)
+
+
+# ---- what somebody from outside found (docs/hardening.md)
+
+
+@pytest.mark.parametrize("parent", ["", "data/"])
+@pytest.mark.parametrize("number", [0, 4, 8])
+def test_a_damaged_sample_does_not_take_the_one_before_with_it(parent, number, tmp_path):
+    """Its header: nothing of it comes, so that the one before was still at hand, and its parent was no parent of samples."""
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for i in range(9):
+            file[f"{parent}sample{i}/x"] = np.arange(5.0) + i
+        at = h5py.h5o.get_info(file[f"{parent}sample{number}"].id).addr
+    content = bytearray((tmp_path / "in.h5").read_bytes())
+    content[at] = 9
+    (tmp_path / "bad.h5").write_bytes(content)
+
+    run_shale("convert", tmp_path / "bad.h5", tmp_path / "out", "--to", "record", *SKIP, code=4)
+
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [sample["key"] for sample in dataset] == [f"sample{i}" for i in range(9) if i != number]
+    assert [line[0] for line in csv.reader((tmp_path / "out/skipped.csv").read_text().splitlines())][1:] == [f"sample{number}"]
+
+
+def test_what_lies_beside_demonstrations_is_left_out_by_name(tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        for name in ("demo_0", "demo_1", "demo]2", "extra"):
+            file[f"data/{name}/actions"] = np.arange(12.0).reshape(4, 3)
+        file["data/demo_3"] = np.arange(3)
+        file["data/demo_4"] = h5py.SoftLink("/data/demo_0")
+
+    said = run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", code=4).stderr.decode()
+
+    for name in ("demo]2", "extra", "demo_3", "demo_4"):
+        assert f"data/{name}" in said, said
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert len(dataset) == 8
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_reference_to_a_part_of_a_string_is_damage(packed, tmp_path):
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        chunks = {"chunks": (3,)} if packed else {}
+        texts = file.create_dataset("x", data=["abcd", "efgh", "ijkl"], dtype=h5py.string_dtype(), **chunks)
+        at = texts.id.get_chunk_info(0).byte_offset if packed else texts.id.get_offset()
+    content = bytearray((tmp_path / "in.h5").read_bytes())
+    content[at + 16] = 2
+    (tmp_path / "bad.h5").write_bytes(content)
+
+    for command in ("convert", "verify"):
+        words = [tmp_path / "out", "--to", "record"] if command == "convert" else []
+        said = run_shale(command, tmp_path / "bad.h5", *words, code=3)
+        assert "has 4 bytes, but 2 are requested" in said.stderr.decode() + said.stdout.decode()
+
+
+@pytest.mark.parametrize("filters", [{"shuffle": True, "compression": "gzip"}, {"fletcher32": True, "compression": "gzip"}, {"fletcher32": True}])
+def test_a_chunk_that_was_written_directly_may_pass_over_all_filters(filters, tmp_path):
+    """write_direct_chunk: what other programs compress, or do not."""
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        x = file.create_dataset("x", data=np.arange(40, dtype="i4"), chunks=(10,), **filters)
+        x.id.write_direct_chunk((10,), np.full(10, 7, "i4").tobytes(), 2 ** len(filters) - 1)
+    with h5py.File(tmp_path / "in.h5") as file:
+        expected = file["x"][:]
+    assert expected[10] == 7
+
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out.npy")
+    run_shale("verify", tmp_path / "in.h5")
+
+    assert np.array_equal(np.load(tmp_path / "out.npy"), expected)
+
+
+def test_big_endian_enumerations_are_unpacked_as_their_numbers(tmp_path):
+    enum = h5py.enum_dtype({"A": 0, "B": 1, "C": 2}, basetype=">i2")
+    with h5py.File(tmp_path / "in.h5", "w") as file:
+        file.create_dataset("e", data=[0, 1, 2], dtype=enum, chunks=(2,), compression="gzip")
+        file.create_dataset("a", (3,), np.dtype((enum, (2,))), chunks=(2,))[:] = [[0, 1], [1, 2], [2, 0]]
+        file.create_dataset("r", data=np.array([(1, 0), (2, 1), (0, 2)], [("e", enum), ("n", ">i4")]), chunks=(2,))
+
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", code=4)  # without their names
+
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [sample["e"] for sample in dataset] == [0, 1, 2]
+        assert [sample["a"].tolist() for sample in dataset] == [[0, 1], [1, 2], [2, 0]]
+        assert [(sample["r_e"], sample["r_n"]) for sample in dataset] == [(1, 0), (2, 1), (0, 2)]
+
+
+def test_behind_a_user_block_what_was_never_written_is_no_damage(tmp_path):
+    """MATLAB writes such a block."""
+    with h5py.File(tmp_path / "in.h5", "w", userblock_size=512) as file:
+        file.create_dataset("x", (5, 2), "f8", fillvalue=1.5)
+        file.create_dataset("s", data=np.arange(5), chunks=(2,), compression="gzip")
+
+    run_shale("verify", tmp_path / "in.h5")
+    run_shale("convert", tmp_path / "in.h5", tmp_path / "out", "--to", "record", *SKIP)
+
+    with shale.Dataset(tmp_path / "out") as dataset:
+        assert [(sample["s"], sample["x"].tolist()) for sample in dataset] == [(i, [1.5, 1.5]) for i in range(5)]

@@ -121,6 +121,43 @@ def test_info_of_a_set_lists_what_the_first_file_holds_and_the_command_that_conv
         assert len(dataset) == 3 * ROWS
 
 
+def two_groups(path):
+    with h5py.File(path, "w") as file:
+        for group in ("left", "right"):
+            file.create_dataset(f"{group}/x", data=NUMBERS, chunks=(4, 3), compression="gzip")
+
+
+def splits_in_files(path):
+    path.mkdir()
+    for split in ("train", "test"):
+        with h5py.File(path / f"{split}.h5", "w") as file:
+            file.create_dataset("x", data=NUMBERS, chunks=(4, 3), compression="gzip")
+
+
+def splits_in_a_set(path):
+    path.mkdir()
+    for number in range(2):
+        with h5py.File(path / f"{number}.h5", "w") as file:
+            for split in ("train", "test"):
+                file.create_dataset(f"{split}/x", data=NUMBERS, chunks=(4, 3), compression="gzip")
+
+
+@pytest.mark.parametrize(("build", "rows"), [(two_groups, [ROWS]), (splits_in_files, [ROWS, ROWS]), (splits_in_a_set, [2 * ROWS] * 2)])
+def test_the_commands_that_info_prints_work_one_after_the_other(build, rows, tmp_path):
+    build(tmp_path / "in")
+    text = run_shale("info", tmp_path / "in").stdout.decode()
+    commands = [shlex.split(line.partition("shale convert ")[2]) for line in text.splitlines() if "shale convert " in line]
+
+    for words in commands:
+        run_shale("convert", *words, cwd=tmp_path)
+
+    found = []
+    for words in commands:
+        with shale.Dataset(tmp_path / words[1]) as dataset:
+            found.append(len(dataset))
+    assert found == rows
+
+
 def damage_chunks(path, *numbers):
     """One bit of each of these chunks of `x`; what h5py says of them."""
     content = bytearray(path.read_bytes())

@@ -121,7 +121,12 @@ class Describer {
     std::vector<Hdf5Demo> demos;
     for (std::string& name : names_in(data.id(), kMostDemoObjects, "in the group 'data'")) {
       const std::optional<std::uint64_t> number = number_of_demo(name);
-      if (!number || !is_hdf5_hard_link(data.id(), name)) continue;
+      const bool is_here = is_hdf5_hard_link(data.id(), name);
+      if (!number || !is_here) {
+        send_(encode_other(
+            fmt::format("{} 'data/{}'", is_here ? "object" : "link", printable(name))));
+        continue;
+      }
       demos.push_back({.name = std::move(name), .number = *number, .samples = {}, .datasets = {}});
     }
     std::sort(demos.begin(), demos.end(), [](const Hdf5Demo& a, const Hdf5Demo& b) {
@@ -131,7 +136,8 @@ class Describer {
       const std::string path = "data/" + demo.name;
       unless_damaged(path, [&] {
         const Hdf5Handle group = open_hdf5_object(data.id(), demo.name, path);
-        if (H5Iget_type(group.id()) != H5I_GROUP) return;
+        if (H5Iget_type(group.id()) != H5I_GROUP)
+          return send_(encode_other(fmt::format("object '{}'", printable(path))));
         demo.samples = attribute_of(group.id(), "num_samples");
         send_(encode_demo(demo));
         describe_group(group.id(), path, kMostDepth);
@@ -304,7 +310,8 @@ class Describer {
         return Hdf5Storage::chunked;
       case H5D_CONTIGUOUS:
         if (H5Pget_external_count(layout) > 0) return Hdf5Storage::external;
-        return H5Dget_offset(id) == HADDR_UNDEF ? Hdf5Storage::absent : Hdf5Storage::contiguous;
+        // Behind a user block the offset of what was never written is one like any other.
+        return H5Dget_storage_size(id) == 0 ? Hdf5Storage::absent : Hdf5Storage::contiguous;
       default:
         return Hdf5Storage::absent;
     }

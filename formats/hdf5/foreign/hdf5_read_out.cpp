@@ -25,6 +25,7 @@
 #include "formats/hdf5/foreign/hdf5_sequences.hpp"
 #include "formats/hdf5/foreign/hdf5_whole_chunks.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
+#include "formats/hdf5/hdf5_library_types.hpp"
 #include "formats/hdf5/hdf5_tracking_driver.hpp"
 
 namespace shale {
@@ -233,13 +234,13 @@ class DatasetReader {
   // Little-endian; of a member alone; of variable length the references.
   [[nodiscard]] Hdf5Handle type_in_memory() const {
     const bool is_referred = dataset_.storage == Hdf5Storage::referred;
+    const bool is_turned = dataset_.descr.starts_with('>') && !dataset_.has_variable_length();
     Hdf5Handle element(dataset_.has_variable_length() && !is_referred
                            ? Hdf5Sequences::type_of_references()
-                           : H5Tcopy(element_type_.id()),
+                       : is_turned ? little_endian_hdf5_type(element_type_.id())
+                                   : H5Tcopy(element_type_.id()),
                        H5Tclose);
-    const bool is_turned = dataset_.descr.starts_with('>') && !dataset_.has_variable_length();
-    if (is_turned && H5Tset_order(element.id(), H5T_ORDER_LE) < 0)
-      throw failure("has elements whose byte order cannot be converted");
+    if (!element.is_valid()) throw failure("has elements whose byte order cannot be converted");
     if (dataset_.member.empty() || is_referred) return element;
     Hdf5Handle record(H5Tcreate(H5T_COMPOUND, H5Tget_size(element.id())), H5Tclose);
     if (H5Tinsert(record.id(), dataset_.member.c_str(), 0, element.id()) < 0)

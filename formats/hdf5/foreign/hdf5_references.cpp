@@ -173,8 +173,10 @@ std::vector<std::byte> numbers_in(hid_t set, const std::string& path) {
   const Hdf5Handle layout(H5Dget_create_plist(set), H5Pclose);
   check_hdf5_filters(layout.id(), path);
   const Hdf5Handle type(H5Dget_type(set), H5Tclose);
-  const Hdf5Handle memory(H5Tcopy(type.id()), H5Tclose);
-  if (H5Tget_order(type.id()) == H5T_ORDER_BE) (void)H5Tset_order(memory.id(), H5T_ORDER_LE);
+  const bool is_turned = H5Tget_order(type.id()) == H5T_ORDER_BE;
+  const Hdf5Handle memory(is_turned ? little_endian_hdf5_type(type.id()) : H5Tcopy(type.id()),
+                          H5Tclose);
+  if (!memory.is_valid()) throw hdf5_failure("the byte order of numbers cannot be converted");
   const std::uint64_t item = H5Tget_size(memory.id()), count = elements_of(set);
   if (item == 0 || count > kMostReferredBytes / item) {
     throw Error(Code::limit, "dataset '{}' refers to an array of more than {}", printable(path),

@@ -170,9 +170,10 @@ class ValueReader {
   }
 
   [[nodiscard]] Hdf5Handle little_endian() const {
-    Hdf5Handle memory(H5Tcopy(type_.id()), H5Tclose);
-    if (kind_.descr.starts_with('>') && H5Tset_order(memory.id(), H5T_ORDER_LE) < 0)
-      throw hdf5_failure("the byte order of numbers cannot be converted");
+    Hdf5Handle memory(
+        kind_.descr.starts_with('>') ? little_endian_hdf5_type(type_.id()) : H5Tcopy(type_.id()),
+        H5Tclose);
+    if (!memory.is_valid()) throw hdf5_failure("the byte order of numbers cannot be converted");
     return memory;
   }
 
@@ -381,7 +382,7 @@ class SampleSender {
     describe_hdf5_type(type.id(), sizeof(std::uint64_t), dataset);
     dataset.shape = shape_in(space).sides;
     const H5D_layout_t kind = H5Pget_layout(layout.id());
-    const bool is_written = kind != H5D_CONTIGUOUS || H5Dget_offset(set) != HADDR_UNDEF;
+    const bool is_written = kind != H5D_CONTIGUOUS || H5Dget_storage_size(set) != 0;
     if (kind == H5D_CONTIGUOUS && is_written) dataset.storage = Hdf5Storage::contiguous;
     if (kind == H5D_CHUNKED) {
       dataset.storage = Hdf5Storage::chunked;
@@ -505,8 +506,9 @@ LookedGroup look_into(hid_t group, bool takes_damaged) {
     } else if (type == H5I_GROUP) {
       const std::vector<std::string> inner = names_below(object.id(), kLooked, takes_damaged);
       const bool is_alone = !inner.empty() && std::ranges::all_of(inner, [&](const auto& one) {
-        return is_hdf5_hard_link(object.id(), one) && !is_lost(object.id(), one, takes_damaged) &&
-               H5Iget_type(open_object(object.id(), one).id()) == H5I_GROUP;
+        return is_hdf5_hard_link(object.id(), one) &&
+               (is_lost(object.id(), one, takes_damaged) ||
+                H5Iget_type(open_object(object.id(), one).id()) == H5I_GROUP);
       });
       if (is_alone) looked.alone.push_back(name);
       looked.groups.push_back(name);

@@ -29,7 +29,7 @@ herr_t keep_references(hid_t stored, hid_t memory, H5T_cdata_t* data, std::size_
 }  // namespace
 
 Hdf5Sequences::Hdf5Sequences(const InputFile& file, std::int64_t opened, bool is_strict)
-    : file_(file), heap_(file, is_strict), is_strict_(is_strict) {
+    : file_(file), heap_(file), is_strict_(is_strict) {
   const Hdf5Handle creation(H5Fget_create_plist(opened), H5Pclose);
   std::size_t address_bytes = 0, length_bytes = 0;
   hsize_t user_block = 0;

@@ -18,7 +18,7 @@ class Hdf5Sequences {
  public:
   static constexpr std::uint64_t kReferenceBytes = 16;
 
-  /// `is_strict`: as of Hdf5Heap.
+  /// `is_strict`: of a file that may be damaged.
   Hdf5Sequences(const InputFile& file, std::int64_t opened, bool is_strict = false);
 
   /// Whether the file's references are of the one size that is read.

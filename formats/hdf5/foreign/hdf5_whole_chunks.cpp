@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 
 #include "shale/base/error.hpp"
 #include "shale/base/printable.hpp"
+#include "shale/trees/hdf5_blocks.hpp"
 
 #include "formats/hdf5/foreign/hdf5_filters.hpp"
 #include "formats/hdf5/hdf5_library.hpp"
@@ -28,27 +30,6 @@ constexpr std::uint64_t kMostByNumber = 1 << 14;
 constexpr std::uint64_t kCellsPerChunk = 16;
 
 using Corner = std::vector<hsize_t>;
-
-// The corner of the next chunk, in row-major order; false after the last.
-bool next_corner(Corner& corner, const Hdf5Dataset& dataset) {
-  for (std::size_t i = corner.size(); i-- > 0;) {
-    corner[i] += dataset.chunk[i];
-    if (corner[i] < dataset.shape[i]) return true;
-    corner[i] = 0;
-  }
-  return false;
-}
-
-// How many chunks the shape has room for; nullopt: more than `most`.
-std::optional<std::uint64_t> chunks_in(const Hdf5Dataset& dataset, std::uint64_t most) {
-  std::uint64_t chunks = 1;
-  for (std::size_t i = 0; i < dataset.shape.size(); ++i) {
-    const std::uint64_t along = (dataset.shape[i] - 1) / dataset.chunk[i] + 1;
-    if (along > most / chunks) return std::nullopt;
-    chunks *= along;
-  }
-  return chunks;
-}
 
 // The corners of the chunks in the order of the index, and their sizes if those are asked for;
 // empty: it cannot be read, or has too many.
@@ -74,30 +55,24 @@ std::vector<Hdf5Filter> filters_of(hid_t set) {
   return filters_of_layout(layout.id());
 }
 
-std::uint64_t stored_bytes_of(const std::vector<std::uint64_t>& sides, std::uint64_t element) {
-  for (const std::uint64_t side : sides) {
-    if (side != 0 && element > (~std::uint64_t{0} >> 1) / side) return ~std::uint64_t{0};
-    element *= side;
-  }
-  return element;
-}
-
-// A filter is passed over where it would not have made the chunk smaller, and no other is. Of a
-// chunk that is too short the library gives what lies in memory behind it.
+// A filter is passed over where it would not have made the chunk smaller, and all may be in a chunk
+// that was written directly; shuffle alone, which leaves no trace, by damage. Of a chunk that is
+// too short the library gives what lies in memory behind it.
 bool is_whole(const Hdf5TrackedFile::StoredChunk& chunk, const Hdf5Dataset& dataset,
               const std::vector<Hdf5Filter>& filters) {
   constexpr std::uint64_t kChecksumBytes = 4;
   std::uint64_t plain =
-      stored_bytes_of(dataset.chunk, std::max(dataset.element_bytes, dataset.record_bytes));
+      bytes_of_hdf5_sides(dataset.chunk, std::max(dataset.element_bytes, dataset.record_bytes));
   bool is_compressed = false;
+  const bool is_direct =
+      filters.size() > 1 && std::popcount(chunk.passed_over) == static_cast<int>(filters.size());
   for (std::size_t i = 0; i < filters.size() && i < 32; ++i) {
     const bool is_passed_over = (chunk.passed_over >> i & 1U) != 0;
     const int number = filters[i].number;
     const bool keeps_size = number == kHdf5Shuffle || number == kHdf5Fletcher32;
-    // Shuffle does not take references, which values of any length are.
-    const bool may_be_passed_over =
-        !keeps_size || (number == kHdf5Shuffle && dataset.has_variable_length());
-    if (is_passed_over && !may_be_passed_over) return false;
+    // Nor does it take references, which values of any length are.
+    const bool is_taken = number == kHdf5Shuffle && !dataset.has_variable_length() && !is_direct;
+    if (is_passed_over && is_taken) return false;
     if (!is_passed_over && number == kHdf5Fletcher32) plain += kChecksumBytes;
     is_compressed = is_compressed || (!is_passed_over && !keeps_size);
   }
@@ -116,7 +91,7 @@ std::string fault_of_layout(Hdf5TrackedFile& file, hid_t set, const Hdf5Dataset&
       (H5Tdetect_class(type.id(), H5T_VLEN) > 0 || H5Tdetect_class(type.id(), H5T_STRING) > 0))
     return {};
   const std::uint64_t element = std::max(dataset.element_bytes, dataset.record_bytes);
-  const std::uint64_t plain = stored_bytes_of(dataset.chunk, element);
+  const std::uint64_t plain = bytes_of_hdf5_sides(dataset.chunk, element);
   hsize_t count = 0;
   const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   if (H5Dget_num_chunks(set, space.id(), &count) < 0) return {};
@@ -180,7 +155,7 @@ void check_hdf5_chunk_index(Hdf5TrackedFile& file, std::int64_t set, const Hdf5D
   if (count == 0) return;
   check_hdf5_chunk_layout(file, set, dataset);
   const std::vector<Hdf5Filter> filters = filters_of(set);
-  if (!chunks_in(dataset, std::max(kMostByNumber, kCellsPerChunk * std::uint64_t{count}))) {
+  if (!chunks_of_hdf5(dataset, std::max(kMostByNumber, kCellsPerChunk * std::uint64_t{count}))) {
     const std::vector<Corner> corners = corners_in_index(set, count, dataset.shape.size());
     if (std::ranges::is_sorted(corners, std::less_equal<>{})) return;
     throw hdf5_chunk_not_in_index(dataset.name);
@@ -190,7 +165,7 @@ void check_hdf5_chunk_index(Hdf5TrackedFile& file, std::int64_t set, const Hdf5D
   do {
     const auto chunk = file.stored_chunk(set, corner);
     found += chunk && is_whole(*chunk, dataset, filters) ? 1 : 0;
-  } while (next_corner(corner, dataset));
+  } while (next_hdf5_chunk(corner, dataset));
   if (found == count) return;
   throw hdf5_chunk_not_in_index(dataset.name)
       .because(fmt::format("{} are stored, {} are found whole", count, found));
@@ -204,7 +179,7 @@ Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
   if (is_in_one_piece) {
     const std::uint64_t stored = H5Dget_storage_size(set);
     const std::uint64_t expected =
-        stored_bytes_of(dataset.shape, std::max(dataset.element_bytes, dataset.record_bytes));
+        bytes_of_hdf5_sides(dataset.shape, std::max(dataset.element_bytes, dataset.record_bytes));
     if (stored != expected)
       fault_ = fmt::format("it has {} bytes, but its shape says {}", stored, expected);
   }
@@ -214,7 +189,7 @@ Hdf5WholeChunks::Hdf5WholeChunks(Hdf5TrackedFile& file, std::int64_t set,
 
 void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
   const std::vector<Hdf5Filter> filters = filters_of(set);
-  if (!chunks_in(dataset_, kMostChunks)) {
+  if (!chunks_of_hdf5(dataset_, kMostChunks)) {
     fault_ = fmt::format("it has more than {} chunks, too many to prove", kMostChunks);
     return;
   }
@@ -229,7 +204,7 @@ void Hdf5WholeChunks::look_at_chunks(Hdf5TrackedFile& file, std::int64_t set) {
       absent.insert(number);
     else if (!is_whole(*chunk, dataset_, filters))
       lost_.insert(number);
-  } while (next_corner(corner, dataset_));
+  } while (next_hdf5_chunk(corner, dataset_));
   fault_ = fault_of_layout(file, set, dataset_, filters);
   if (!fault_.empty()) return;
   hsize_t count = 0;
@@ -262,7 +237,7 @@ void Hdf5WholeChunks::distrust_disorder(std::int64_t set, std::uint64_t count) {
   do {
     if (!trusted.contains(corner))
       lost_.insert(corner[dataset_.axis] / dataset_.chunk[dataset_.axis]);
-  } while (next_corner(corner, dataset_));
+  } while (next_hdf5_chunk(corner, dataset_));
 }
 
 bool Hdf5WholeChunks::has_rows(std::uint64_t first, std::uint64_t rows) const {

@@ -143,17 +143,19 @@ void look_at_files(const OpenedDataset& dataset, DatasetInfo& info, const Events
   }
 }
 
-void add_arrays(DatasetInfo& info, const DatasetRequest& request, const Events& events) {
+void add_arrays(DatasetInfo& info, const DatasetRequest& request, const Events& events,
+                std::string_view output) {
   try {
     info.contents = list_arrays(request.path, events);
   } catch (const Error& error) {
     if (error.code() != Code::unsupported) throw;
   }
-  if (info.contents) info.commands = convert_commands(*info.contents, request.path);
+  if (info.contents) info.commands = convert_commands(*info.contents, request.path, output, false);
 }
 
 // Of a table that is not read in place, or of the first file of a set of them.
-void add_columns(DatasetInfo& info, const DatasetRequest& request, const Events& events) {
+void add_columns(DatasetInfo& info, const DatasetRequest& request, const Events& events,
+                 std::string_view output) {
   std::vector<SetMember> files = request.files;
   if (const std::optional<std::string> file = file_of_path(request.path)) {
     files = {{*file, *file}};
@@ -174,7 +176,7 @@ void add_columns(DatasetInfo& info, const DatasetRequest& request, const Events&
                               files.front().path)});
   }
   info.contents->format = format->name;
-  info.commands = convert_commands(*info.contents, request.path);
+  info.commands = convert_commands(*info.contents, request.path, output, files.size() > 1);
 }
 
 // Where the fields have the names of TensorFlow's image sets. What is left out in place may be a
@@ -209,7 +211,8 @@ std::string note_on_origins(const OpenedDataset& opened) try {
   return {};
 }
 
-DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
+DatasetInfo inspect_now(const DatasetRequest& request, const Events& events,
+                        std::string_view output) {
   DatasetInfo info;
   if (look_at(request.path) == Place::unfinished) return info;
   std::optional<OpenedDataset> found;
@@ -220,11 +223,11 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
     found = open_dataset(opening, events);
   } catch (const Error& error) {
     if (error.code() != Code::unsupported && error.code() != Code::limit) throw;
-    if (error.code() == Code::unsupported) add_arrays(info, request, events);
+    if (error.code() == Code::unsupported) add_arrays(info, request, events, output);
     // What convert refuses, too, is no more than an error.
     const bool is_converted =
         error.code() == Code::limit || error.hint().find("shale convert") != std::string::npos;
-    if (!info.contents && is_converted) add_columns(info, request, events);
+    if (!info.contents && is_converted) add_columns(info, request, events, output);
     if (!info.contents) throw;
     info.obstacle = error;
     return info;
@@ -242,7 +245,7 @@ DatasetInfo inspect_now(const DatasetRequest& request, const Events& events) {
     if (std::optional<std::string> note = note_of_unfinished_run(request.path))
       info.notes.push_back(std::move(*note));
   } else {
-    add_arrays(info, request, events);
+    add_arrays(info, request, events, output);
     if (std::string note = info.is_indexed ? note_on_origins(opened) : ""; !note.empty())
       info.notes.push_back(std::move(note));
     if (std::string note = note_on_names(info.manifest, request.path); !note.empty())
@@ -309,11 +312,11 @@ FoundSample find_key_now(const DatasetRequest& request, const std::string& key,
 
 bool DatasetInfo::is_join() const { return !is_indexed && manifest.source.kind == kJoined; }
 
-DatasetInfo inspect(const DatasetRequest& request, const Events& events) {
+DatasetInfo inspect(const DatasetRequest& request, const Events& events, std::string_view output) {
   while (true) {
     const StandingState standing(request.path);
     try {
-      DatasetInfo info = inspect_now(request, events);
+      DatasetInfo info = inspect_now(request, events, output);
       if (info.bad_file_count == 0 || !standing.is_replaced()) return info;
     } catch (const Error& error) {
       if (error.code() == Code::interrupted || !standing.is_replaced()) throw;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/bytes.hpp"
@@ -35,8 +36,9 @@ struct DatasetInfo {
   /// Inputs that are joined in place; a dataset that was written from such is none.
   [[nodiscard]] bool is_join() const;
 };
-/// Errors: same as open_dataset.
-[[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events);
+/// `output`: what the commands that convert it call theirs. Errors: same as open_dataset.
+[[nodiscard]] DatasetInfo inspect(const DatasetRequest& request, const Events& events,
+                                  std::string_view output = "out");
 
 /// One sample of a dataset, found by its row or by its key, and read by the index with its
 /// checksums verified, if it has any. Values that are too large for the memory stay unread.

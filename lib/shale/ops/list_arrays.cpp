@@ -150,6 +150,15 @@ std::string command_of(const Table& table, const std::string& path, const std::s
   return command;
 }
 
+// Whether groups have datasets of the same name: without --fields it is not clear what they are.
+bool has_alike_groups(const Table& table) {
+  std::set<std::string_view> names;
+  return std::ranges::any_of(table.columns, [&](const ListedArray* column) {
+    const std::string_view path = column->path;
+    return !names.insert(path.substr(path.rfind('/') + 1)).second;
+  });
+}
+
 // Arrays that are alike, but have other lengths, are samples.
 bool may_be_samples(const FileContents& contents, const std::vector<Table>& tables) {
   const auto has_split = [](const Table& table) { return !table.split.empty(); };
@@ -241,35 +250,39 @@ SplitFolders find_split_columns(const InputRequest& request, const Events& event
   return splits;
 }
 
-std::vector<std::string> convert_commands(const FileContents& contents, const std::string& path) {
-  const auto convert = [&](std::string_view output) {
-    return fmt::format("shale convert {} {} --to {}", shell_word(path), output,
+std::vector<std::string> convert_commands(const FileContents& contents, const std::string& path,
+                                          std::string_view output, bool is_set) {
+  const auto output_word = [&](std::string_view suffix) {
+    return shell_word(fmt::format("{}{}", output, suffix));
+  };
+  const auto convert = [&](std::string_view suffix) {
+    return fmt::format("shale convert {} {} --to {}", shell_word(path), output_word(suffix),
                        format_for(false).name);
   };
-  if (contents.is_known) return {convert("out")};
+  if (contents.is_known) return {convert("")};
   if (contents.samples && contents.samples->is_clear) {
-    std::vector<std::string> commands = {convert("out") + contents.samples->option};
-    if (are_episodes(contents)) commands.push_back(convert("out-steps") + " --parse episodes");
+    std::vector<std::string> commands = {convert("") + contents.samples->option};
+    if (are_episodes(contents)) commands.push_back(convert("-steps") + " --parse episodes");
     return commands;
   }
   std::vector<Table> tables = tables_in(contents);
-  if (may_be_samples(contents, tables)) return {convert("out") + " --parse samples"};
+  if (may_be_samples(contents, tables)) return {convert("") + " --parse samples"};
   for (const SplitBy by : {SplitBy::prefix, SplitBy::suffix}) {
-    if (!are_split_by(contents, tables, by)) continue;
+    if (is_set || !are_split_by(contents, tables, by)) continue;
     const bool is_fixed = std::ranges::all_of(tables, &Table::is_fixed);
-    return {fmt::format("shale convert {} out --to {} --split-by {}", shell_word(path),
-                        format_for(is_fixed).name, word_of(by))};
+    return {fmt::format("shale convert {} {} --to {} --split-by {}", shell_word(path),
+                        output_word(""), format_for(is_fixed).name, word_of(by))};
   }
   add_turned(tables);
   std::vector<std::string> commands;
   for (const Table& table : tables) {
     if (commands.size() == kMostCommands) break;
     const bool has_all = table.turned.empty() && table.columns.size() == contents.arrays.size() &&
-                         contents.others.empty() && contents.more == 0;
-    const std::string suffix = !table.split.empty() ? table.split
+                         contents.others.empty() && contents.more == 0 && !has_alike_groups(table);
+    const std::string suffix = !table.split.empty() ? "-" + table.split
                                : commands.empty()   ? ""
-                                                    : fmt::format("{}", commands.size() + 1);
-    commands.push_back(command_of(table, path, suffix.empty() ? "out" : "out-" + suffix, has_all));
+                                                    : fmt::format("-{}", commands.size() + 1);
+    commands.push_back(command_of(table, path, output_word(suffix), has_all));
   }
   return commands;
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shale/base/events.hpp"
@@ -21,10 +22,12 @@ namespace shale {
 [[nodiscard]] SplitFolders find_split_columns(const InputRequest& request, const Events& events);
 
 /// Commands that convert such a file, each of one table, with the names that it has; the most
-/// columns first, at most kMostCommands; one of all splits, if each is a table. Each ends with 0
-/// unless values turn out not to fit.
+/// columns first, at most kMostCommands; one of all splits, if each is a table and it is one file.
+/// Each has an output of its own, `output` or one whose name begins so. Each ends with 0 unless
+/// values turn out not to fit, or a file of a set is not like the first.
 [[nodiscard]] std::vector<std::string> convert_commands(const FileContents& contents,
-                                                        const std::string& path);
+                                                        const std::string& path,
+                                                        std::string_view output, bool is_set);
 inline constexpr std::size_t kMostCommands = 4;
 
 }  // namespace shale

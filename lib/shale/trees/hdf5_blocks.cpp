@@ -11,13 +11,35 @@ namespace {
 
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
-// As large as 64 bits let it be: sides of chunks may be longer than their dataset.
-std::uint64_t product(const std::vector<std::uint64_t>& sides, std::uint64_t bytes) {
-  for (const std::uint64_t side : sides) bytes = side > kMost / bytes ? kMost : bytes * side;
-  return bytes;
+}  // namespace
+
+std::uint64_t bytes_of_hdf5_sides(std::span<const std::uint64_t> sides,
+                                  std::uint64_t element_bytes) {
+  for (const std::uint64_t side : sides) {
+    if (side != 0 && element_bytes > (~std::uint64_t{0} >> 1) / side) return ~std::uint64_t{0};
+    element_bytes *= side;
+  }
+  return element_bytes;
 }
 
-}  // namespace
+std::optional<std::uint64_t> chunks_of_hdf5(const Hdf5Dataset& dataset, std::uint64_t most) {
+  std::uint64_t chunks = 1;
+  for (std::size_t i = 0; i < dataset.shape.size(); ++i) {
+    const std::uint64_t along = (dataset.shape[i] - 1) / dataset.chunk[i] + 1;
+    if (along > most / chunks) return std::nullopt;
+    chunks *= along;
+  }
+  return chunks;
+}
+
+bool next_hdf5_chunk(std::span<unsigned long long> corner, const Hdf5Dataset& dataset) {
+  for (std::size_t i = corner.size(); i-- > 0;) {
+    corner[i] += dataset.chunk[i];
+    if (corner[i] < dataset.shape[i]) return true;
+    corner[i] = 0;
+  }
+  return false;
+}
 
 Hdf5BlockWalk::Hdf5BlockWalk(const Hdf5Dataset& dataset, std::uint64_t limit_bytes)
     : dataset_(dataset) {
@@ -25,7 +47,7 @@ Hdf5BlockWalk::Hdf5BlockWalk(const Hdf5Dataset& dataset, std::uint64_t limit_byt
   const std::vector<std::uint64_t> units = dataset.storage == Hdf5Storage::chunked
                                                ? dataset.chunk
                                                : std::vector<std::uint64_t>(shape.size(), 1);
-  chunk_bytes_ = product(units, std::max(dataset.element_bytes, dataset.record_bytes));
+  chunk_bytes_ = bytes_of_hdf5_sides(units, std::max(dataset.element_bytes, dataset.record_bytes));
   if (chunk_bytes_ > limit_bytes) {
     throw Error(Code::limit, "dataset '{}' has chunks of {}, but the memory is only enough for {}",
                 printable(dataset.name), format_size(chunk_bytes_), format_size(limit_bytes))
@@ -38,12 +60,12 @@ Hdf5BlockWalk::Hdf5BlockWalk(const Hdf5Dataset& dataset, std::uint64_t limit_byt
     if (i != dataset.axis) order.push_back(i);
   order.push_back(dataset.axis);
   for (const std::size_t i : order) {
-    const std::uint64_t others = product(steps_, dataset.element_bytes) / steps_[i];
+    const std::uint64_t others = bytes_of_hdf5_sides(steps_, dataset.element_bytes) / steps_[i];
     const std::uint64_t longest = limit_bytes / others / units[i] * units[i];
     steps_[i] = std::min(shape[i], std::max(steps_[i], longest));
     if (steps_[i] < shape[i]) break;
   }
-  largest_bytes_ = product(steps_, dataset.element_bytes);
+  largest_bytes_ = bytes_of_hdf5_sides(steps_, dataset.element_bytes);
   block_.origin.assign(shape.size(), 0);
   block_.sides = steps_;
 }
@@ -65,7 +87,7 @@ void Hdf5BlockWalk::clip() {
 }
 
 std::uint64_t Hdf5BlockWalk::block_bytes() const {
-  return product(block_.sides, dataset_.element_bytes);
+  return bytes_of_hdf5_sides(block_.sides, dataset_.element_bytes);
 }
 
 Hdf5RunWalk::Hdf5RunWalk(const Hdf5Dataset& dataset, const Hdf5Block& block)

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "shale/trees/hdf5_description.hpp"
@@ -11,6 +13,16 @@ namespace shale {
 struct Hdf5Block {
   std::vector<std::uint64_t> origin, sides;
 };
+
+/// Bytes of a box of elements; 2^64 - 1 where they do not fit in 63 bits.
+[[nodiscard]] std::uint64_t bytes_of_hdf5_sides(std::span<const std::uint64_t> sides,
+                                                std::uint64_t element_bytes);
+/// How many chunks the shape of a dataset has room for; nullopt: more than `most`.
+[[nodiscard]] std::optional<std::uint64_t> chunks_of_hdf5(const Hdf5Dataset& dataset,
+                                                          std::uint64_t most);
+/// The first element of the next chunk, in row-major order; false after the last.
+[[nodiscard]] bool next_hdf5_chunk(std::span<unsigned long long> corner,
+                                   const Hdf5Dataset& dataset);
 
 /// Cuts a dataset into blocks of whole chunks, in row-major order of the blocks: each chunk is read
 /// once, and a block is as long a run of rows as the limit lets it be. Blocks at the edges are

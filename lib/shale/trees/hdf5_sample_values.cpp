@@ -33,8 +33,10 @@ void Hdf5SampleReceiver::take(Bytes message) {
   const Bytes rest = message.subspan(1);
   if (kind == Hdf5SampleMessage::other) return other_(std::string(as_text(rest)));
   if (kind == Hdf5SampleMessage::lost && walk_.lose) {
-    sample_.reset();
     std::string name(as_text(in.read_bytes(in.read_u32())));
+    // The one at hand, or the next, of which nothing came.
+    if (sample_ && sample_->name == name) sample_.reset();
+    finish();
     return walk_.lose(std::move(name), std::string(as_text(in.read_bytes(in.remaining()))));
   }
   if (kind == Hdf5SampleMessage::sample) {

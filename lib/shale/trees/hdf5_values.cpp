@@ -62,7 +62,7 @@ std::uint64_t Hdf5Heap::place_of(const Hdf5HeapReference& reference) {
     throw damage(reference.collection,
                  fmt::format("the collection has two objects {}", reference.object));
   }
-  if (reference.length > found->length || (is_strict_ && reference.length != found->length)) {
+  if (reference.length != found->length) {
     throw damage(found->offset, fmt::format("object {} has {} bytes, but {} are requested",
                                             reference.object, found->length, reference.length));
   }

@@ -30,9 +30,7 @@ struct Hdf5HeapReference {
 /// hdf5_values.cpp.
 class Hdf5Heap {
  public:
-  /// `is_strict`: of a file that is damaged; an object is as long as its reference says.
-  explicit Hdf5Heap(const InputFile& file, bool is_strict = false)
-      : file_(file), window_(file, kWindowBytes), is_strict_(is_strict) {}
+  explicit Hdf5Heap(const InputFile& file) : file_(file), window_(file, kWindowBytes) {}
 
   /// The offset of the value in the file; `reference.length` bytes from there lie inside the
   /// object and the file. Errors: Code::damaged, with offset, for anything else.
@@ -60,7 +58,6 @@ class Hdf5Heap {
   WindowReader window_;
   std::deque<Collection> recent_;  // the last used first
   std::size_t recent_objects_ = 0;
-  bool is_strict_;
   std::uint64_t walked_objects_ = 0;
 };
 
