@@ -65,6 +65,7 @@ VerifyRequest verify_request_of(const CommandLine& line) {
   if (!request.against.empty()) request.raw = raw_option(line);
   if (!request.dataset.empty()) refuse_idle_join(line, request.against, "--against");
   request.index_folder = line.text_or_none("index-dir");
+  request.parsing = parsing_option(line);
   request.is_strict = line.flag("strict");
   request.generator = kGenerator;
   request.jobs = static_cast<unsigned>(line.jobs().value);

@@ -228,14 +228,14 @@ constexpr Option kOptions[] = {
     {"convert verify info ls cat report index", "index-dir", "DIR", "",
      "(files of other tools only) directory that holds the index of the file; default: beside it, "
      "or .shale-index in the folder of a set"},
-    {"convert info ls cat report index", "parse", kDialects, "",
+    {"convert verify info ls cat report index", "parse", kDialects, "",
      "(LMDB, HDF5 and TFRecord files) how values become fields: plain, each is one field; msgpack "
      "and "
      "pickle, each holds them; or the layout of a known reader. auto: what the index says, else "
      "the layout that is recognized, else plain. (LMDB files) FIELD=PATTERN,...: entries of one "
      "sample are found by their keys, such as 'image=image-%09d, label=label-%09d, "
      "count=num-samples, from=1'; {key} instead of %09d is the key of the sample"},
-    {"convert info ls cat report index", "database", "NAME,...", "",
+    {"convert verify info ls cat report index", "database", "NAME,...", "",
      "(LMDB files) read this named database; several are joined by key, a field each"},
     {"convert index", "native", "wids,dali,energon", "",
      "(tars of WebDataset) write the indexes by which these programs find samples: wids.json, "

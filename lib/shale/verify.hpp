@@ -33,6 +33,8 @@ struct VerifyOptions {
   std::string raw = {};                ///< "uint16,400": `against` is numbers without a header
   std::uint64_t raw_offset = 0;        ///< with `raw`, bytes before the first row of each file
   std::string index_folder = {};       ///< of a file of another tool
+  std::string parse = {};              ///< of such a file, as ConvertOptions has it; empty: auto
+  std::string database = {};           ///< of such a file: named databases of LMDB
   std::string on = {}, partners = {};  ///< of `against`, inputs with names that are joined
   /// Verify this part of the blocks, and of the rest what VerifyDepth::quick does: "3/20" is part 3
   /// of 20; "5%" or "10GiB", of which each day reads another part. Empty: all. Goes with

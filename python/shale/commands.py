@@ -293,6 +293,8 @@ def verify(
     raw: Any = None,
     raw_offset: Optional[int] = None,
     index_dir: Optional[Path] = None,
+    parse: Optional[str] = None,
+    database: Union[None, str, List[str], Tuple[str, ...]] = None,
     jobs: Optional[int] = None,
     memory: Union[None, int, str] = None,
     progress: Progress = None,
@@ -318,6 +320,8 @@ def verify(
         raw: what files of numbers without a header hold, and the sides of a row: ``"uint16"``, ``"uint16,400"``, or a numpy dtype.
         raw_offset: with ``raw``, the bytes before the first row of each file.
         index_dir: for a file of another tool, the directory of its index.
+        parse: how values of a file of another tool become fields; see ``convert``.
+        database: named databases of an LMDB file; see ``convert``.
         jobs, memory: same as for ``convert``.
         progress: called as ``progress(done, total)`` in bytes; see ``convert``.
 

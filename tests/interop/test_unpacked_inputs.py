@@ -8,6 +8,7 @@ import shlex
 import shutil
 
 import h5py
+import lmdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -156,6 +157,37 @@ def test_the_commands_that_info_prints_work_one_after_the_other(build, rows, tmp
         with shale.Dataset(tmp_path / words[1]) as dataset:
             found.append(len(dataset))
     assert found == rows
+
+
+def test_verify_reads_a_file_as_parse_says(tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        for group in ("a", "b"):
+            file.create_dataset(f"{group}/x", data=LABELS, chunks=(4,), compression="gzip")
+    assert b"--parse samples" in run_shale("verify", path, code=1).stderr
+
+    told = json.loads(run_shale("verify", path, "--parse", "samples", "--json").stdout)
+
+    assert told["ok"] and told["samples"] == 2
+    assert any("OUT --to record --parse samples" in note for note in told["notes"]), told
+    assert shale.verify(path, parse="samples").samples == 2
+
+
+def test_verify_reads_the_databases_that_are_named(tmp_path):
+    path = tmp_path / "x.lmdb"
+    with lmdb.open(str(path), subdir=False, max_dbs=2, map_size=1 << 22) as file:
+        for name in (b"a", b"b"):
+            database = file.open_db(name)
+            with file.begin(write=True, db=database) as entries:
+                for row in range(5):
+                    entries.put(b"%03d" % row, b"value")
+    run_shale("verify", path, code=1)
+
+    for names in ("a", "a,b"):
+        assert json.loads(run_shale("verify", path, "--database", names, "--json").stdout)["samples"] == 5
+    run_shale("index", path, "--database", "a", "--crc")
+    assert b"every byte is as it was written" in run_shale("verify", path).stdout
+    assert b"structure is intact" in run_shale("verify", path, "--database", "b").stdout
 
 
 def damage_chunks(path, *numbers):

@@ -1,5 +1,6 @@
 #include "shale/api/api_request.hpp"
 #include "shale/archives/archive_path.hpp"
+#include "shale/data/shard_index.hpp"
 #include "shale/requests/combinations.hpp"
 #include "shale/shards/block_part.hpp"
 #include "shale/verify.hpp"
@@ -40,6 +41,7 @@ VerifyReport verify(const VerifyOptions& options, const FindingSink& sink,
         .hint("leave out `raw`, or name the files that the dataset was made of");
   }
   request.index_folder = options.index_folder;
+  request.parsing = wanted_parsing(options.parse, options.database);
   request.join = join_of(options.on, options.partners);
   request.is_strict = options.is_strict;
   if (!options.sample.empty()) choose_part(options, request);

@@ -60,11 +60,11 @@ std::string note_on_change(const std::string& file, const std::string& index_fol
                     manifest.layout.has_checksums));
 }
 
-std::string note_on_unpacked(const std::string& file) {
+std::string note_on_unpacked(const std::string& file, const Parsing& parsing) {
   return fmt::format(
       "its values were read, but are compressed or in pieces, so no index has checksums of them: "
-      "'shale convert {} OUT --to record' converts it",
-      shell_word(file));
+      "'shale convert {} OUT --to record{}' converts it",
+      shell_word(file), options_of(parsing));
 }
 
 std::string note_on_packed(const std::string& file, const Schema& schema,

@@ -40,7 +40,7 @@ namespace shale {
 [[nodiscard]] std::string index_command(const std::string& file, const std::string& index_folder,
                                         const Parsing& parsing, bool with_checksums);
 /// What to do instead with a file that was read, but has no index.
-[[nodiscard]] std::string note_on_unpacked(const std::string& file);
+[[nodiscard]] std::string note_on_unpacked(const std::string& file, const Parsing& parsing = {});
 /// The same where media do not lie in the file as they are read, by a survey that takes
 /// them nevertheless (SurveyUse); empty: none are such.
 [[nodiscard]] std::string note_on_packed(const std::string& file, const Schema& schema,

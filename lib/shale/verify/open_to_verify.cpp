@@ -49,16 +49,19 @@ void add_lost(const OpenedDataset& dataset, VerifyLog& log) {
 
 // No samples can be located in it: what it is unpacked into shows what of it is whole.
 void check_unpacked(const VerifyRequest& request, const std::string& file, VerifyLog& log) try {
-  const OpenedDataset dataset = open_dataset({.path = file,
-                                              .memory_bytes = request.memory_bytes,
-                                              .unpacking = Unpacking::if_refused,
-                                              .takes_damaged = true},
-                                             log.events());
+  DatasetRequest opening = opening_of(request);
+  opening.path = file;
+  opening.takes_damaged = true;
+  const OpenedDataset dataset = open_dataset(opening, log.events());
   log.report().proves_container = format_of(dataset.manifest).can.self_checksummed;
   add_lost(dataset, log);
-  if (dataset.lost.empty()) log.note(note_on_unpacked(file));
+  if (dataset.lost.empty()) log.note(note_on_unpacked(file, request.parsing));
 } catch (const Error& error) {
   log.add_damage(error, "");
+}
+
+Parsing unindexed_parsing(const VerifyRequest& request) {
+  return request.parsing.is_given() ? request.parsing : Parsing(Dialect::plain);
 }
 
 void refuse_part_of_unpacked(const VerifyRequest& request, const std::string& file) {
@@ -75,20 +78,20 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
                      VerifyLog& log) {
   std::vector<InputFile> files;
   files.emplace_back(file);
-  const Format* const found = detect_file(files[0]);
+  const Format* const found = detect_file(files[0], request.parsing);
   // It is not even a file of that kind any more.
   if (change && found == nullptr) {
     log.add_damage(stale_index(file, request.index_folder, manifest, *change), "");
     return log.note(note_on_change(file, request.index_folder, manifest, *change));
   }
-  const Format& format = format_of_file(files[0]);
+  const Format& format = format_of_file(files[0], request.parsing);
   const WalkProgress progress = log.events().of_walk();
   log.events().stop_if_asked();
   VerifyReport& report = log.report();
   report.shards = 1;
   report.proves_payload = false;
   try {
-    Survey survey = survey_file(format, files[0], {}, progress,
+    Survey survey = survey_file(format, files[0], request.parsing, progress,
                                 {.takes_packed = true, .memory_bytes = request.memory_bytes});
     for (std::string& note : survey.notes) log.note(std::move(note));
     ShardLayout unindexed = survey.layout;
@@ -121,10 +124,11 @@ void check_unindexed(const VerifyRequest& request, const std::string& file,
       log.add_damage(stale_index(file, request.index_folder, manifest, *change), "");
     return log.note(note_on_change(file, request.index_folder, manifest, *change));
   }
-  log.note(fmt::format("only its structure {}; run '{}' to make an index with checksums",
-                       report.proves_container ? "and the checksums in the file were checked"
-                                               : "was checked: payload bytes cannot be verified",
-                       index_command(file, request.index_folder, Dialect::plain, true)));
+  log.note(
+      fmt::format("only its structure {}; run '{}' to make an index with checksums",
+                  report.proves_container ? "and the checksums in the file were checked"
+                                          : "was checked: payload bytes cannot be verified",
+                  index_command(file, request.index_folder, unindexed_parsing(request), true)));
 }
 
 // False: the file is not what was indexed, and nothing more is to be checked.
@@ -186,7 +190,7 @@ std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, Ve
     log.note(fmt::format(
         "only the structure of the files is checked: not all of them have an index with "
         "checksums; run '{}' to add them",
-        index_command(request.dataset, request.index_folder, Dialect::plain, true)));
+        index_command(request.dataset, request.index_folder, unindexed_parsing(request), true)));
     return dataset;
   } catch (const Error& error) {
     if (error.code() != Code::damaged) throw;
@@ -200,6 +204,7 @@ std::optional<OpenedDataset> open_set_to_verify(const VerifyRequest& request, Ve
 DatasetRequest opening_of(const VerifyRequest& request) {
   return {.path = request.dataset,
           .index_folder = request.index_folder,
+          .parsing = request.parsing,
           .generator = request.generator,
           .memory_bytes = request.memory_bytes,
           .unpacking = Unpacking::if_refused};
@@ -219,7 +224,7 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
       place == Place::dataset ? std::nullopt : file_of_path(request.dataset);
   if (place != Place::dataset && !file) throw not_a_dataset(request.dataset, place);
   if (!file && std::none_of(request.against.begin(), request.against.end(), file_of_path))
-    refuse_file_options(request.dataset, kOwnDataset, request.index_folder, {});
+    refuse_file_options(request.dataset, kOwnDataset, request.index_folder, request.parsing);
   OpenedDataset dataset;
   dataset.paths =
       file ? paths_of_index(*file, request.index_folder) : DatasetPaths(request.dataset);
@@ -228,7 +233,9 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
     return open_set_to_verify(request, log);
   if (is_indexed && !read_shards(request, dataset, log)) return std::nullopt;
   if (!file) refuse_set_index(dataset.manifest, request.dataset);
-  if (file && !check_state_of_file(request, *file, is_indexed, dataset, log)) return std::nullopt;
+  const bool is_as_wanted = is_indexed && (!request.parsing.is_given() ||
+                                           is_parsed_so(dataset.manifest.layout, request.parsing));
+  if (file && !check_state_of_file(request, *file, is_as_wanted, dataset, log)) return std::nullopt;
   return dataset;
 }
 

@@ -23,6 +23,7 @@ struct VerifyRequest {
   JoinRequest join = {};               ///< of `against`, if that is a join
   RawNumbers raw = {};                 ///< of `against`: else as its manifest says
   std::string index_folder;            ///< of a file of another tool
+  Parsing parsing = {};                ///< of such a file: else as its index says, or it looks
   std::optional<BlockPart> part = {};  ///< of the blocks: what VerifyDepth::quick does not read
   /// All findings are wanted, as far as memory holds them, not only the first in each place.
   bool lists_findings = false;
