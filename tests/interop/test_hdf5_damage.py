@@ -316,7 +316,7 @@ def test_no_bit_of_the_chunks_or_the_filters_gives_other_numbers(how, tmp_path):
     bits = [(at, bit) for begin, end in found for at in range(begin, end) for bit in range(8)]
 
     refused = 0
-    for at, bit in drawn(bits, 96):
+    for at, bit in drawn(bits, 48):
         damaged = bytearray(content)
         damaged[at] ^= 1 << bit
         (tmp_path / "bad.h5").write_bytes(damaged)
@@ -326,7 +326,7 @@ def test_no_bit_of_the_chunks_or_the_filters_gives_other_numbers(how, tmp_path):
         if done.returncode == 0:
             with shale.Dataset(tmp_path / "out") as dataset:
                 assert np.array_equal([sample["x"] for sample in dataset], numbers), (at, bit)
-    assert refused > 10
+    assert refused > 5
 
 
 @pytest.mark.parametrize("offset", [0, 3, 5, 1 << 20])

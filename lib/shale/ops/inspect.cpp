@@ -166,6 +166,8 @@ void add_columns(DatasetInfo& info, const DatasetRequest& request, const Events&
   const InputFile first(files.front().path);
   const Format* const format = detect_file(first);
   if (format == nullptr) return;
+  // Commands for arrays do not know --parse.
+  if (format->list_columns == nullptr && request.parsing.is_given()) return;
   info.contents = format->list_columns != nullptr ? format->list_columns(first)
                                                   : list_arrays(files.front().path, events);
   if (!info.contents) return;
