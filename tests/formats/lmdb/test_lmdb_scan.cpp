@@ -239,7 +239,7 @@ TEST_CASE("lmdb scan: any damage to any page gives findings and rows inside the 
   entries[7].second.resize(3000, 'L');
   const std::string sound = test::LmdbBuilder(512).build(entries);
   test::write_file(dir / "a.lmdb", sound);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < (test::kIsInstrumented ? 600 : 3000); ++round) {
     std::vector<std::size_t> changed;
     for (unsigned i = 0; i < 1 + random() % 8; ++i) {
       const std::size_t page = random() % (sound.size() / 512);
@@ -508,8 +508,9 @@ TEST_CASE("lmdb scan: no damaged byte of sorted duplicates stops the walk or rea
       .put_all(values_of_keys(2, 1500, 6));
   for (const char* const name : {"a.lmdb", "b.lmdb"}) {
     const std::string sound = test::read_text(dir / name);
-    const std::size_t step = test::kIsInstrumented ? 17 : 1;
-    for (std::size_t at = 0; at < sound.size(); at += at % 4096 < 1200 ? step : 61) {
+    constexpr std::size_t kStep = test::kIsInstrumented ? 67 : 1,
+                          kFar = test::kIsInstrumented ? 401 : 61;
+    for (std::size_t at = 0; at < sound.size(); at += at % 4096 < 1200 ? kStep : kFar) {
       for (const char byte : {'\0', '\xff', static_cast<char>(sound[at] ^ 2)}) {
         std::string damaged = sound;
         damaged[at] = byte;
