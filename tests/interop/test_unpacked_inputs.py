@@ -149,6 +149,8 @@ def test_the_commands_that_info_prints_work_one_after_the_other(build, rows, tmp
     text = run_shale("info", tmp_path / "in").stdout.decode()
     commands = [shlex.split(line.partition("shale convert ")[2]) for line in text.splitlines() if "shale convert " in line]
 
+    assert len({words[1] for words in commands}) == len(commands)
+
     for words in commands:
         run_shale("convert", *words, cwd=tmp_path)
 
@@ -171,6 +173,11 @@ def test_verify_reads_a_file_as_parse_says(tmp_path):
     assert told["ok"] and told["samples"] == 2
     assert any("OUT --to record --parse samples" in note for note in told["notes"]), told
     assert shale.verify(path, parse="samples").samples == 2
+
+    run_shale("convert", path, tmp_path / "out", "--to", "record", "--parse", "samples")
+    run_shale("verify", tmp_path / "out", "--against", path)
+    refused = run_shale("verify", tmp_path / "out", "--against", path, "--parse", "samples", code=2).stderr
+    assert b"--parse is for files of other tools, but the input is a shale dataset" in refused
 
 
 def test_verify_reads_the_databases_that_are_named(tmp_path):

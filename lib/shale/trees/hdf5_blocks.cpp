@@ -7,11 +7,6 @@
 #include "shale/base/size_text.hpp"
 
 namespace shale {
-namespace {
-
-constexpr std::uint64_t kMost = ~std::uint64_t{0};
-
-}  // namespace
 
 std::uint64_t bytes_of_hdf5_sides(std::span<const std::uint64_t> sides,
                                   std::uint64_t element_bytes) {

@@ -223,8 +223,11 @@ std::optional<OpenedDataset> open_to_verify(const VerifyRequest& request, Verify
   const std::optional<std::string> file =
       place == Place::dataset ? std::nullopt : file_of_path(request.dataset);
   if (place != Place::dataset && !file) throw not_a_dataset(request.dataset, place);
-  if (!file && std::none_of(request.against.begin(), request.against.end(), file_of_path))
-    refuse_file_options(request.dataset, kOwnDataset, request.index_folder, request.parsing);
+  // The index folder may be that of a source, which is read as the manifest says.
+  const bool has_source = std::any_of(request.against.begin(), request.against.end(), file_of_path);
+  if (!file)
+    refuse_file_options(request.dataset, kOwnDataset, has_source ? "" : request.index_folder,
+                        request.parsing);
   OpenedDataset dataset;
   dataset.paths =
       file ? paths_of_index(*file, request.index_folder) : DatasetPaths(request.dataset);
